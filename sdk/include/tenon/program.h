@@ -1,0 +1,71 @@
+// ExecProgram: what to run, with every argument resolved. Core builds it once from the lowered module and the judged
+// plan; executors only encode it and compute nothing.
+#ifndef TENON_PROGRAM_H
+#define TENON_PROGRAM_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenon/ir.h"
+
+namespace tenon {
+
+struct ArgPlace {
+  enum class Kind : std::uint8_t { pool, input, output } kind = Kind::pool;
+  std::uint32_t index = 0;    ///< pool number, input number or output number
+  std::uint64_t offset = 0;   ///< bytes from the start of it
+  std::uint64_t bytes = 0;
+  bool operator==(const ArgPlace&) const = default;
+};
+
+struct ExecStep {
+  enum class Kind : std::uint8_t { call, copy, branch } kind = Kind::call;
+  std::string name;              ///< the step's name in the request, for profiles and messages
+  std::uint32_t kernel = 0;      ///< call: index into ExecProgram::kernels
+  std::vector<ArgPlace> args;      ///< call: inputs, outputs, shared scratch. copy: from, to. branch: condition
+  std::vector<ExecStep> then_steps, else_steps;  // branch
+};
+
+struct ExecKernel {
+  std::string symbol;
+  std::uint32_t n_inputs = 0, n_outputs = 0, n_shared = 0;
+  std::int64_t extent = 1, grain = 1;
+  std::uint64_t work = 0;
+  std::uint64_t worker_bytes = 0;
+  std::uint32_t worker_pool = 0;     ///< pool that holds worker scratch, when worker_bytes > 0
+  std::uint64_t worker_offset = 0;   ///< offset of this kernel's scratch in each worker's instance of it
+};
+
+struct ExecPool {
+  std::string id;
+  std::uint64_t bytes = 0, align = 64;  ///< exactly what the plan needs
+  enum class Kind : std::uint8_t { data, constants, worker } kind = Kind::data;
+};
+
+struct ExecIo {
+  std::string name;
+  TensorType type;
+  bool planned = false;  ///< the bytes stand in a pool (io: planned), at `place`; else the caller owns them
+  ArgPlace place;
+};
+
+struct ExecConstant {
+  std::uint32_t pool = 0;
+  std::uint64_t offset = 0;
+  Constant data;
+};
+
+struct ExecProgram {
+  std::string model, request_hash;
+  std::string target_triple, target_cpu, target_features;
+  std::vector<ExecIo> inputs, outputs;
+  std::vector<ExecPool> pools;
+  std::vector<ExecKernel> kernels;
+  std::vector<ExecConstant> constants;
+  std::vector<ExecStep> steps;
+};
+
+}  // namespace tenon
+
+#endif

@@ -1,0 +1,53 @@
+// Scalar operations: one enum with one meaning, shared by tensor expressions, the evaluator, kernels and
+// targets. Every back end computes exactly this, element by element.
+//
+// Integers: two's complement, wrap on overflow. `div` rounds towards minus infinity and `mod` has the sign of
+// the divisor (so that index arithmetic is simple); division by zero gives 0. Floats: IEEE 754, round to
+// nearest even, no reassociation, no fast-math; `div` and `sqrt` are correctly rounded.
+// min(a,b) = a < b ? a : b and max(a,b) = a > b ? a : b, exactly: the second operand wins for NaN and for
+// +0/-0. Comparisons with NaN are false, except `ne`. Comparisons and logic give boolean 0 or 1.
+// Transcendentals (exp, log, tanh, erf, sigmoid, sin, cos, pow) may differ between implementations by the
+// bound stated in the docs; all others are bitwise equal everywhere.
+#ifndef TENON_SCALAR_H
+#define TENON_SCALAR_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tenon {
+
+enum class ScalarOp : std::uint8_t {
+  // unary, same type as the operand
+  neg, abs, exp, log, sqrt, tanh, erf, sigmoid, sin, cos, floor, ceil, round_even, bit_not,
+  logical_not,  // boolean -> boolean
+  is_nan,       // float -> boolean
+  cast,         // to the type of the expression; float -> int truncates, saturates at the ends, NaN gives 0
+  bitcast,      // same width
+  // binary, both operands of one type
+  add, sub, mul, div, mod, min, max, pow, bit_and, bit_or, bit_xor, shl, shr,  // shr: arithmetic when signed
+  eq, ne, lt, le, gt, ge,             // -> boolean
+  logical_and, logical_or,            // boolean
+  // ternary
+  select,  // (boolean, T, T); both sides are evaluated, so both must be safe to evaluate
+  fma,     // a * b + c rounded once
+};
+
+constexpr unsigned arity(ScalarOp op) {
+  return op <= ScalarOp::bitcast ? 1 : op <= ScalarOp::logical_or ? 2 : 3;
+}
+constexpr bool is_comparison(ScalarOp op) { return op >= ScalarOp::eq && op <= ScalarOp::ge; }
+constexpr bool is_transcendental(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::exp: case ScalarOp::log: case ScalarOp::tanh: case ScalarOp::erf: case ScalarOp::sigmoid:
+    case ScalarOp::sin: case ScalarOp::cos: case ScalarOp::pow: return true;
+    default: return false;
+  }
+}
+/// Spelling in the text form: the enumerator's name ("add", "round_even").
+std::string_view name(ScalarOp op);
+std::optional<ScalarOp> scalar_op_of(std::string_view name);
+
+}  // namespace tenon
+
+#endif
