@@ -1,0 +1,82 @@
+// Lookup, copying and compaction of modules.
+#include <unordered_map>
+
+#include "tenon/ir.h"
+
+namespace tenon {
+namespace {
+
+template <class List, class Name>
+auto* find_in(List& list, std::string_view name, Name name_of) {
+  for (auto& x : list)
+    if (name_of(x) == name) return &x;
+  return static_cast<decltype(list.data())>(nullptr);
+}
+
+// Copies bodies of one function into `arena`. Regions nest to 64, so the depth of body() is bounded.
+class BodyCopier {
+ public:
+  explicit BodyCopier(std::deque<Node>& arena) : arena_(arena) {}
+
+  Body body(const Body& b) {
+    Body out;
+    out.entry = node(*b.entry);
+    out.nodes.reserve(b.nodes.size());
+    for (const Node* n : b.nodes) out.nodes.push_back(node(*n));
+    out.results.reserve(b.results.size());
+    for (Value v : b.results) out.results.push_back(at(v));
+    return out;
+  }
+
+ private:
+  Value at(Value v) const { return {made_.at(v.node), v.index}; }
+
+  const Node* node(const Node& n) {
+    Node c{n.op, {}, n.attrs, n.results, {}, n.loc};
+    c.operands.reserve(n.operands.size());
+    for (Value v : n.operands) c.operands.push_back(at(v));
+    for (const Body& r : n.regions) c.regions.push_back(body(r));
+    return made_[&n] = &arena_.emplace_back(std::move(c));
+  }
+
+  std::deque<Node>& arena_;
+  std::unordered_map<const Node*, const Node*> made_;
+};
+
+}  // namespace
+
+Function* Module::function(std::string_view n) {
+  return find_in(functions, n, [](auto& f) -> std::string_view { return f.name; });
+}
+const Function* Module::function(std::string_view n) const { return const_cast<Module*>(this)->function(n); }
+const ComputeFunction* Module::compute(std::string_view n) const {
+  return find_in(computes, n, [](auto& c) -> std::string_view { return c.name; });
+}
+const KernelFunction* Module::kernel(std::string_view n) const {
+  return find_in(kernels, n, [](auto& k) -> std::string_view { return k.kernel.symbol; });
+}
+
+void Module::compact() {
+  auto fresh = std::make_unique<std::deque<Node>>();
+  for (Function& f : functions)
+    if (f.body.entry) f.body = BodyCopier(*fresh).body(f.body);
+  arena_ = std::move(fresh);
+}
+
+Module Module::clone() const {
+  Module m(ops_);
+  m.name = name;
+  m.symbols = symbols;
+  m.computes = computes;
+  m.kernels = kernels;
+  m.attrs = attrs;
+  m.plan = plan;
+  for (const Function& f : functions) {
+    Function g{f.name, {}, f.result_names, f.attrs, f.next_id, f.loc};
+    if (f.body.entry) g.body = BodyCopier(*m.arena_).body(f.body);
+    m.functions.push_back(std::move(g));
+  }
+  return m;
+}
+
+}  // namespace tenon

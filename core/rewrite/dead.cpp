@@ -1,0 +1,88 @@
+// Dead nodes: mark backwards over each ordered body, then rebuild forwards.
+#include <algorithm>
+#include <unordered_set>
+
+#include "tenon/rewrite.h"
+
+namespace tenon {
+namespace {
+
+// Regions nest to 64: the depth of mark(), has_effect() and rebuild() is bounded.
+class Sweeper {
+ public:
+  explicit Sweeper(Module& m) : m_(m) {}
+
+  void mark(const Body& b) {
+    for (Value v : b.results) used_.insert(v.node);
+    for (auto it = b.nodes.rbegin(); it != b.nodes.rend(); ++it) {
+      const Node& n = **it;
+      if (!used_.contains(&n) && !n.results.empty() && !has_effect(n)) continue;
+      used_.insert(&n);
+      for (Value v : n.operands) used_.insert(v.node);
+      for (const Body& r : n.regions) mark(r);
+    }
+  }
+
+  Body rebuild(const Body& in) {
+    Body out{in.entry, {}, {}};
+    for (const Node* n : in.nodes) {
+      if (!used_.contains(n)) {
+        changed_ = true;
+        continue;
+      }
+      std::vector<Value> operands;
+      for (Value v : n->operands) operands.push_back(at(v));
+      const Node* cur = with_operands(m_, *n, std::move(operands));
+      if (!n->regions.empty()) cur = with_swept_regions(*cur);
+      if (cur != n) now_[n] = cur;
+      out.nodes.push_back(cur);
+    }
+    for (Value v : in.results) out.results.push_back(at(v));
+    return out;
+  }
+  bool changed() const { return changed_; }
+
+ private:
+  const Node* with_swept_regions(const Node& n) {
+    const bool outer = std::exchange(changed_, false);
+    std::vector<Body> regions;
+    for (const Body& r : n.regions) regions.push_back(rebuild(r));
+    const bool inner = std::exchange(changed_, outer || changed_);
+    return inner ? m_.make(Node{n.op, n.operands, n.attrs, n.results, std::move(regions), n.loc}) : &n;
+  }
+
+  bool has_effect(const Node& n) const {
+    if (m_.ops()[n.op].effect) return true;
+    return std::ranges::any_of(n.regions, [&](const Body& r) {
+      return std::ranges::any_of(r.nodes, [&](const Node* x) { return has_effect(*x); });
+    });
+  }
+
+  Value at(Value v) const {
+    auto it = now_.find(v.node);
+    return it == now_.end() ? v : Value{it->second, v.index};
+  }
+
+  Module& m_;
+  std::unordered_set<const Node*> used_;
+  std::unordered_map<const Node*, const Node*> now_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool remove_dead(Module& m) {
+  bool changed = false;
+  for (Function& f : m.functions) {
+    if (!f.body.entry) continue;
+    Sweeper s(m);
+    s.mark(f.body);
+    Body out = s.rebuild(f.body);
+    if (!s.changed()) continue;
+    f.body = std::move(out);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon
