@@ -1,0 +1,118 @@
+#include "core/support/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace tenon {
+namespace fs = std::filesystem;
+namespace {
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+Diag unreadable(const std::string& path, std::string why) {
+  return {.code = 2001, .loc = {path}, .what = fmt::format("cannot read '{}': {}", path, why), .fix = "check the path"};
+}
+Diag unwritable(const std::string& path, std::string why) {
+  return {.code = 2002,
+          .loc = {path},
+          .what = fmt::format("cannot write '{}': {}", path, why),
+          .fix = "check that the folder exists and may be written"};
+}
+
+/// A file descriptor that is closed on every way out.
+struct Descriptor {
+  int fd;
+  explicit Descriptor(int f) : fd(f) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Files::~Files() = default;
+
+Result<std::string> DiskFiles::read(const std::string& path) const {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.fd < 0) return unreadable(path, reason(errno));
+  struct stat st {};
+  if (::fstat(file.fd, &st) != 0) return unreadable(path, reason(errno));
+  if (S_ISDIR(st.st_mode)) return unreadable(path, "it is a folder");
+  if (!S_ISREG(st.st_mode)) return unreadable(path, "it is not a regular file");
+  std::string bytes(static_cast<std::size_t>(st.st_size), '\0');
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const ssize_t n = ::read(file.fd, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return unreadable(path, reason(errno));
+    if (n == 0) break;
+    at += static_cast<std::size_t>(n);
+  }
+  bytes.resize(at);
+  return bytes;
+}
+
+Status DiskFiles::write(const std::string& path, std::string_view bytes) {
+  std::error_code failed;
+  fs::create_directories(folder_of(path), failed);
+  if (failed) return unwritable(path, failed.message());
+  std::string temp = path + ".XXXXXX";
+  const Descriptor file(::mkstemp(temp.data()));
+  if (file.fd < 0) return unwritable(path, reason(errno));
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  int error = write_all(file.fd, bytes);
+  if (!error && ::fchmod(file.fd, 0666 & ~mask) != 0) error = errno;
+  if (!error && ::rename(temp.c_str(), path.c_str()) != 0) error = errno;
+  if (!error) return {};
+  ::unlink(temp.c_str());
+  return unwritable(path, reason(error));
+}
+
+std::vector<std::string> DiskFiles::list(const std::string& dir) const {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator it(dir, failed), end; !failed && it != end; it.increment(failed)) {
+    std::error_code ignored;
+    if (it->is_regular_file(ignored)) names.push_back(it->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool DiskFiles::exists(const std::string& path) const {
+  std::error_code failed;
+  return fs::is_regular_file(path, failed);
+}
+
+std::string join_path(std::string_view dir, std::string_view path) {
+  const fs::path p(path);
+  return (p.is_absolute() ? p : fs::path(dir) / p).lexically_normal().string();
+}
+
+std::string folder_of(std::string_view path) {
+  const std::string dir = fs::path(path).parent_path().string();
+  return dir.empty() ? "." : dir;
+}
+
+}  // namespace tenon
