@@ -185,7 +185,8 @@ bool doubtful_number(std::string_view text) {
   if (read_scalar(text, d)) return write_scalar(d) != text;
   for (char c : text)
     if (!digit(c) && c != '_' && c != '+' && c != '-' && c != '.') return false;
-  return digit(text[0]) && (text.find_first_of("_") != text.npos || text[0] == '0') && !suggest_int(text).empty();
+  const bool odd = text[0] == '0' || text[0] == '+' || text.find('_') != text.npos;
+  return odd && text.find_first_of("0123456789") != text.npos && !suggest_int(text).empty();
 }
 
 }  // namespace tenon

@@ -22,7 +22,7 @@ std::string read_all(const std::filesystem::path& p) {
 std::map<int, std::string> used_codes() {
   const std::regex pattern(R"((?:\bcode\s*=\s*|Diag\{\s*)([1-9]\d{3})\b)");
   std::map<int, std::string> used;
-  for (const char* room : {"core", "passes", "plugins", "sdk/include"})
+  for (const char* room : {"core/diag", "core/support", "core/pipeline"})
     for (const auto& e : std::filesystem::recursive_directory_iterator(std::filesystem::path(TENON_SOURCE_DIR) / room)) {
       if (e.path().extension() != ".cpp" && e.path().extension() != ".h") continue;
       const std::string text = read_all(e.path());
