@@ -1,0 +1,2 @@
+/* A shared object of somebody else. */
+__attribute__((visibility("default"))) int answer(void) { return 42; }
