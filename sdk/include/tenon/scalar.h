@@ -2,8 +2,11 @@
 // targets. Every back end computes exactly this, element by element.
 //
 // Integers: two's complement, wrap on overflow. `div` rounds towards minus infinity and `mod` has the sign of
-// the divisor (so that index arithmetic is simple); division by zero gives 0. Floats: IEEE 754, round to
-// nearest even, no reassociation, no fast-math; `div` and `sqrt` are correctly rounded.
+// the divisor (so that index arithmetic is simple); division by zero gives 0. A shift by an amount outside
+// [0, bits) gives 0, or -1 for `shr` of a negative number. `pow` of integers wraps; a negative exponent gives 0
+// unless the base is 1 or -1. Floats: IEEE 754, round to nearest even, no reassociation, no fast-math; `div` and
+// `sqrt` are correctly rounded; `mod` is fmod, plus the divisor when the signs differ. f16 and bf16 compute in f32
+// and round after each operation.
 // min(a,b) = a < b ? a : b and max(a,b) = a > b ? a : b, exactly: the second operand wins for NaN and for
 // +0/-0. Comparisons with NaN are false, except `ne`. Comparisons and logic give boolean 0 or 1.
 // Transcendentals (exp, log, tanh, erf, sigmoid, sin, cos, pow) may differ between implementations by the
@@ -22,7 +25,8 @@ enum class ScalarOp : std::uint8_t {
   neg, abs, exp, log, sqrt, tanh, erf, sigmoid, sin, cos, floor, ceil, round_even, bit_not,
   logical_not,  // boolean -> boolean
   is_nan,       // float -> boolean
-  cast,         // to the type of the expression; float -> int truncates, saturates at the ends, NaN gives 0
+  cast,         // to the type of the expression; float -> int truncates, saturates at the ends, NaN gives 0;
+                // int -> int wraps; -> boolean is `!= 0` (NaN is true)
   bitcast,      // same width
   // binary, both operands of one type
   add, sub, mul, div, mod, min, max, pow, bit_and, bit_or, bit_xor, shl, shr,  // shr: arithmetic when signed

@@ -46,7 +46,7 @@ struct Expr {
   double f = 0;               ///< imm of a float type
   std::int64_t i = 0;         ///< imm of an integer or boolean type
   std::vector<ExprId> args;   ///< smaller than the expression's own id: a DAG by construction
-  bool operator==(const Expr&) const = default;
+  bool operator==(const Expr& o) const;  ///< `f` bit for bit: NaN equals itself, +0 and -0 differ
 };
 
 struct Axis {
@@ -81,8 +81,16 @@ struct Compute {
   bool operator==(const Compute&) const = default;
 };
 
-/// Laws of TE; empty when they hold, else the first breach in words.
+/// Laws of TE; empty when they hold, else the first breach in words. A load that is provably out of bounds (affine
+/// index, not guarded) is a breach.
 std::string check(const Compute& c);
+
+/// What `root` is made of, itself included: ascending, so operands come first.
+std::vector<ExprId> reachable(const Compute& c, ExprId root);
+/// Whether operand 1 of this expression is a load that only happens where operand 0 holds (padding).
+inline bool is_guarded_load(const Compute& c, const Expr& e) {
+  return e.kind == Kind::scalar && e.op == ScalarOp::select && c.exprs[e.args[1]].kind == Kind::load;
+}
 
 class Builder;
 
@@ -167,7 +175,8 @@ E operator%(E a, std::int64_t k);
 E operator<(E a, std::int64_t k);
 E operator>=(E a, std::int64_t k);
 
-/// An index expression as  constant + sum of coeff[k] * axis k ; `ok` is false when it is not affine.
+/// An index expression as  constant + sum of coeff[k] * axis k ; `ok` is false when it is not affine. Division and
+/// remainder by a constant are affine where the extents of the stage make them exact: (28 i + j) / 28 = i for j < 28.
 struct Affine {
   bool ok = false;
   std::int64_t constant = 0;
@@ -175,21 +184,21 @@ struct Affine {
 };
 Affine affine_of(const Compute& c, const Stage& s, ExprId index);
 
-/// `producers[k]`, when given, replaces input k of `c`: its stages come first and the loads of input k become
-/// loads of its output `output`. Inputs of the result: those of all computes, in the order of `wiring`.
+/// A member of a composition, and where each of its inputs comes from.
 struct Part {
   const Compute* compute = nullptr;
   std::vector<std::pair<std::int32_t, std::uint32_t>> inputs;  ///< per input: (part, output of it) or (-1, outer input)
 };
 /// One Compute out of several, in order: the compute description of a fused group. `results` names the outputs as
-/// (part, output). Stages are concatenated, nothing is inlined.
+/// (part, output); one named twice is copied by a stage of its own. Stages are concatenated, nothing is inlined.
 Compute compose(std::vector<TensorType> inputs, std::span<const Part> parts,
                 std::span<const std::pair<std::uint32_t, std::uint32_t>> results);
 
 /// Inlines stages that need no storage: a stage without a reduction goes into each stage that loads it, unless
-/// it is an output, or a transcendental one that is loaded from more than one place or under a reduction; and an
-/// elementwise stage over a reduction of equal shape absorbs that reduction as its epilogue, if nothing else
-/// loads it. Dead stages go. Idempotent.
+/// it is an output; or it has a transcendental and would be evaluated more often (loaded from more than one place,
+/// under a reduction, by a larger stage); or it has a guarded load and is loaded under a reduction. An elementwise
+/// stage over a reduction of equal shape absorbs that reduction as its epilogue, if nothing else loads it. Guards of
+/// padding are pushed into what is inlined below them. Dead stages and expressions go. Idempotent.
 Compute inline_stages(const Compute& c);
 
 }  // namespace tenon::te
