@@ -1,0 +1,18 @@
+// evaluate(Compute) with failures as text: for callers whose computes come from users.
+#ifndef TENON_CORE_EVAL_COMPUTE_H
+#define TENON_CORE_EVAL_COMPUTE_H
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "tenon/te.h"
+
+namespace tenon::eval {
+
+/// As evaluate(Compute); what went wrong (an index out of bounds), or empty. `c` passes te::check.
+std::string run(const te::Compute& c, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
+
+}  // namespace tenon::eval
+
+#endif

@@ -1,0 +1,258 @@
+// evaluate(Module, Function): one node after the other. Regions and calls nest in C++ calls, to a stated depth; chains do
+// not nest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "core/eval/compute.h"
+#include "tenon/eval.h"
+#include "tenon/op.h"
+
+namespace tenon {
+
+namespace {
+
+/// Regions (at most 64 deep) and calls of graph functions together.
+constexpr int max_depth = 400;
+
+/// A value that has been computed. Constants are not copied: `bytes` points into them.
+struct Held {
+  TensorType type;
+  const std::byte* bytes = nullptr;
+  std::shared_ptr<const void> owner;
+};
+
+Held hold(Tensor t) {
+  auto owner = std::make_shared<Tensor>(std::move(t));
+  return {owner->type, owner->bytes.data(), owner};
+}
+Held hold(const Constant& c) { return {c->type, c->bytes.data(), c}; }
+Held borrow(const Tensor& t) { return {t.type, t.bytes.data(), nullptr}; }
+Tensor copy_of(const Held& h) { return {h.type, {h.bytes, h.bytes + *byte_size(h.type)}}; }
+
+using Helds = std::vector<Held>;
+
+/// Per body: which values die after which node. Values of outer bodies count as used by the node that has the region.
+struct Deaths {
+  std::vector<std::vector<Value>> after;  // by position of the node
+};
+
+/// Values computed so far in one body; regions see those of the bodies around them.
+struct Scope {
+  const Scope* outer = nullptr;
+  std::unordered_map<Value, Held, ValueHash> values;
+  const Held* find(Value v) const {
+    for (const Scope* s = this; s; s = s->outer)
+      if (auto it = s->values.find(v); it != s->values.end()) return &it->second;
+    return nullptr;
+  }
+};
+
+class Run {
+ public:
+  Run(const Module& m, const EvalOptions& options) : m_(m), options_(options) {}
+
+  Result<Helds> body(const Body& b, Helds params, const Scope* outer, int depth) {
+    if (depth > max_depth)
+      return Diag{.code = 3123, .what = fmt::format("calls and regions nest deeper than {}", max_depth),
+                  .fix = "a function that calls itself never ends; use `loop`"};
+    Scope scope{outer, {}};
+    for (std::uint32_t k = 0; k < params.size(); ++k) define(scope, {b.entry, k}, std::move(params[k]));
+    const Deaths& deaths = deaths_of(b);
+    for (std::size_t i = 0; i < b.nodes.size(); ++i) {
+      const Node& n = *b.nodes[i];
+      auto results = node(n, scope, depth);
+      if (!results) return results.errors();
+      for (std::uint32_t k = 0; k < results->size(); ++k) define(scope, {&n, k}, std::move((*results)[k]));
+      for (Value v : deaths.after[i]) scope.values.erase(v);
+    }
+    Helds out;
+    for (Value v : b.results) {
+      const Held* h = scope.find(v);
+      TENON_CHECK(h != nullptr);
+      out.push_back(*h);
+    }
+    return out;
+  }
+
+  Result<Helds> node(const Node& n, const Scope& scope, int depth) {
+    Helds operands;
+    for (Value v : n.operands) {
+      const Held* h = scope.find(v);
+      TENON_CHECK(h != nullptr);  // operands precede uses
+      operands.push_back(*h);
+    }
+    return apply(n, std::move(operands), &scope, depth);
+  }
+
+  Result<Helds> apply(const Node& n, Helds operands, const Scope* scope, int depth) {
+    if (n.op == node::constant) return Helds{hold(*n.attrs.get<Constant>("value"))};
+    if (n.op == node::copy || n.op == node::debug) return operands;
+    if (n.op == node::view) return view(n, operands[0]);
+    if (n.op == node::primitive) return body(n.regions[0], std::move(operands), nullptr, depth + 1);
+    if (n.op == node::branch) {
+      const bool taken = operands[0].bytes[0] != std::byte{0};
+      return body(n.regions[taken ? 0 : 1], {}, scope, depth + 1);
+    }
+    if (n.op == node::loop) return loop(n, std::move(operands), scope, depth);
+    if (n.op == node::call) {
+      const auto* callee = n.attrs.get<std::string>("callee");
+      const Function* f = callee ? m_.function(*callee) : nullptr;
+      if (!f) return unknown(n, "function", callee);
+      return body(f->body, std::move(operands), nullptr, depth + 1);
+    }
+    if (n.op == node::call_kernel) return kernel(n, operands);
+    auto c = compute_of(m_, n);
+    if (!c) return c.errors();
+    return compute(*c, n, operands);
+  }
+
+ private:
+  static Diag unknown(const Node& n, std::string_view what, const std::string* name) {
+    return Diag{.code = 3121, .loc = n.loc, .what = fmt::format("no {} `{}` in the module", what, name ? *name : "")};
+  }
+
+  void define(Scope& scope, Value v, Held h) {
+    if (options_.observe) options_.observe(v, copy_of(h));
+    scope.values.insert_or_assign(v, std::move(h));
+  }
+
+  static Result<Helds> view(const Node& n, const Held& operand) {
+    const auto offset = static_cast<std::uint64_t>(n.attrs.get_or<std::int64_t>("offset", 0));
+    const TensorType& type = n.results[0].type;
+    const auto need = byte_size(type), have = byte_size(operand.type);
+    if (!need || !have || offset > *have || *need > *have - offset)
+      return Diag{.code = 3122, .loc = n.loc,
+                  .what = fmt::format("view of {} bytes at {} of a value of {} bytes", need.value_or(0), offset, have.value_or(0))};
+    return Helds{Held{type, operand.bytes + offset, operand.owner}};
+  }
+
+  Result<Helds> loop(const Node& n, Helds operands, const Scope* scope, int depth) {
+    std::int64_t trips = 0;
+    std::memcpy(&trips, operands[0].bytes, sizeof trips);
+    Helds carried(operands.begin() + 1, operands.end());
+    for (std::int64_t i = 0; i < trips; ++i) {
+      Tensor index{TensorType(DType::i64, Shape{}), std::vector<std::byte>(sizeof i)};
+      std::memcpy(index.bytes.data(), &i, sizeof i);
+      Helds params{hold(std::move(index))};
+      params.insert(params.end(), carried.begin(), carried.end());
+      auto next = body(n.regions[0], std::move(params), scope, depth + 1);
+      if (!next) return next.errors();
+      carried = std::move(*next);
+    }
+    return carried;
+  }
+
+  Result<Helds> kernel(const Node& n, const Helds& operands) {
+    const auto* symbol = n.attrs.get<std::string>("callee");
+    const KernelFunction* k = symbol ? m_.kernel(*symbol) : nullptr;
+    if (!k) return unknown(n, "kernel", symbol);
+    const ComputeFunction* c = m_.compute(k->compute);
+    if (!c) return unknown(n, "compute function", &k->compute);
+    return compute(c->compute, n, operands);
+  }
+
+  /// The operands' bytes are the inputs and the outputs' bytes the results, whatever shape the compute gives them.
+  static Result<Helds> compute(const te::Compute& c, const Node& n, const Helds& operands) {
+    auto mismatch = [&](std::string_view what, std::size_t k, const TensorType& a, const TensorType& b) {
+      return Diag{.code = 3122, .loc = n.loc,
+                  .what = fmt::format("{} {}: {} where the compute function has {}", what, k, to_string(a), to_string(b))};
+    };
+    if (c.inputs.size() != operands.size() || c.outputs.size() != n.results.size())
+      return Diag{.code = 3122, .loc = n.loc,
+                  .what = fmt::format("{} operands and {} results for a compute function of {} and {}", operands.size(),
+                                      n.results.size(), c.inputs.size(), c.outputs.size())};
+    std::vector<const std::byte*> in;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (byte_size(operands[k].type) != byte_size(c.inputs[k])) return mismatch("operand", k, operands[k].type, c.inputs[k]);
+      in.push_back(operands[k].bytes);
+    }
+    std::vector<Tensor> results;
+    std::vector<std::byte*> out;
+    for (std::uint32_t k = 0; k < n.results.size(); ++k) {
+      const TensorType& t = n.results[k].type;
+      if (!byte_size(t) || byte_size(t) != byte_size(c.output_type(k))) return mismatch("result", k, t, c.output_type(k));
+      results.push_back({t, std::vector<std::byte>(*byte_size(t))});
+    }
+    for (Tensor& t : results) out.push_back(t.bytes.data());
+    if (std::string why = eval::run(c, in, out); !why.empty())
+      return Diag{.code = 3122, .loc = n.loc, .what = std::move(why), .fix = "the compute description reads out of bounds"};
+    Helds held;
+    for (Tensor& t : results) held.push_back(hold(std::move(t)));
+    return held;
+  }
+
+  const Deaths& deaths_of(const Body& b) {
+    auto [it, fresh] = deaths_.try_emplace(&b);
+    if (!fresh) return it->second;
+    std::unordered_map<Value, std::size_t, ValueHash> last;
+    for (std::uint32_t k = 0; k < b.entry->results.size(); ++k) last[{b.entry, k}] = 0;
+    for (std::size_t i = 0; i < b.nodes.size(); ++i) {
+      const Node& n = *b.nodes[i];
+      for (std::uint32_t k = 0; k < n.results.size(); ++k) last[{&n, k}] = i;
+      std::vector<const Body*> inside;
+      auto touch = [&](Value v) {
+        if (auto at = last.find(v); at != last.end()) at->second = i;
+      };
+      for (Value v : n.operands) touch(v);
+      for (const Body& r : n.regions) inside.push_back(&r);
+      while (!inside.empty()) {
+        const Body* r = inside.back();
+        inside.pop_back();
+        for (Value v : r->results) touch(v);
+        for (const Node* x : r->nodes) {
+          for (Value v : x->operands) touch(v);
+          for (const Body& deeper : x->regions) inside.push_back(&deeper);
+        }
+      }
+    }
+    for (Value v : b.results) last.erase(v);
+    it->second.after.resize(b.nodes.size());
+    if (!b.nodes.empty())
+      for (auto& [v, i] : last) it->second.after[i].push_back(v);
+    return it->second;
+  }
+
+  const Module& m_;
+  const EvalOptions& options_;
+  std::unordered_map<const Body*, Deaths> deaths_;
+};
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f, std::span<const Tensor> inputs,
+                                     const EvalOptions& options) {
+  if (inputs.size() != f.n_params())
+    return Diag{.code = 3120, .loc = f.loc,
+                .what = fmt::format("function `{}` has {} parameters, got {} inputs", f.name, f.n_params(), inputs.size())};
+  Helds params;
+  for (std::uint32_t k = 0; k < inputs.size(); ++k) {
+    const TensorType& want = f.param(k).type();
+    if (!(want == inputs[k].type) || !want.is_static() || inputs[k].bytes.size() != byte_size(want))
+      return Diag{.code = 3120, .loc = f.loc,
+                  .what = fmt::format("input {} of `{}` is {} ({} bytes), the parameter is {}", k, f.name,
+                                      to_string(inputs[k].type), inputs[k].bytes.size(), to_string(want)),
+                  .fix = want.is_static() ? "" : "give the input shapes with --shape"};
+    params.push_back(borrow(inputs[k]));
+  }
+  auto results = Run(m, options).body(f.body, std::move(params), nullptr, 0);
+  if (!results) return results.errors();
+  std::vector<Tensor> out;
+  for (const Held& h : *results) out.push_back(copy_of(h));
+  return out;
+}
+
+Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n, std::span<const Tensor> operands) {
+  Helds held;
+  for (const Tensor& t : operands) held.push_back(borrow(t));
+  const EvalOptions none;
+  auto results = Run(m, none).apply(n, std::move(held), nullptr, 0);
+  if (!results) return results.errors();
+  std::vector<Tensor> out;
+  for (const Held& h : *results) out.push_back(copy_of(h));
+  return out;
+}
+
+}  // namespace tenon
