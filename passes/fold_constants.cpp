@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "tenon/eval.h"
+#include "tenon/op.h"
+#include "tenon/pass.h"
+#include "tenon/rewrite.h"
+
+namespace tenon::passes {
+namespace {
+
+struct FoldOptions {
+  Bytes max_growth{1 << 20};
+  static constexpr auto fields() {
+    return std::tuple{Field{"max_growth", &FoldOptions::max_growth,
+                            "leave a node alone when its results exceed its operands by more than this"}};
+  }
+};
+
+std::uint64_t bytes_of(const TensorType& t) { return byte_size(t).value_or(UINT64_MAX); }
+
+/// Before: %2 = add(constant 1, constant 2)   After: constant 3
+/// Law: a node without effect over constants equals its value under the evaluator.
+/// Cost: one walk plus the evaluation of what is folded.
+/// Not here: dead operands (dead-code removes them); nodes that blow up, such as a large `full`.
+Status run(Module& m, PassContext& ctx) {
+  const auto options = read_options<FoldOptions>(ctx.options());
+  std::int64_t folded = 0;
+  Diags errors;
+  const Rule fold = [&](Builder& b, const Node& n) -> std::vector<Value> {
+    const OpDef& def = m.ops()[n.op];
+    if (!def.compute || def.effect) return {};
+    std::uint64_t in = 0, out = 0;
+    std::vector<Tensor> operands;
+    for (Value v : n.operands) {
+      Constant c = constant_of(v);
+      if (!c) return {};
+      in += c->bytes.size();
+    }
+    for (const NodeResult& r : n.results) {
+      if (!r.type.is_static()) return {};
+      out = checked_add(out, bytes_of(r.type)).value_or(UINT64_MAX);
+    }
+    if (out > in && out - in > options.max_growth.n) return {};
+    for (Value v : n.operands) {
+      Constant c = constant_of(v);
+      operands.push_back({c->type, c->bytes});
+    }
+    auto values = evaluate(m, n, operands);
+    if (!values) {
+      errors.insert(errors.end(), values.errors().begin(), values.errors().end());
+      return {};
+    }
+    std::vector<Value> made;
+    for (Tensor& t : *values) made.push_back(b.constant(make_constant(t.type, std::move(t.bytes)), n.loc));
+    ++folded;
+    return made;
+  };
+  rewrite(m, std::span(&fold, 1));
+  remove_dead(m);
+  m.compact();
+  ctx.count("folded", folded);
+  return errors;
+}
+
+}  // namespace
+
+PassInfo fold_constants() {
+  return {.id = "tenon.fold-constants",
+          .doc = "Evaluate nodes whose operands are all constants.",
+          .needs = {},
+          .gives = {},
+          .destroys = {},
+          .options = option_rows<FoldOptions>(),
+          .run = run};
+}
+
+}  // namespace tenon::passes

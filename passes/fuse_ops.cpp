@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tenon/op.h"
+#include "tenon/pass.h"
+#include "tenon/rewrite.h"
+
+namespace tenon::passes {
+namespace {
+
+struct FuseOptions {
+  std::int64_t max_nodes = 64;
+  static constexpr auto fields() {
+    return std::tuple{Field{"max_nodes", &FuseOptions::max_nodes, "largest number of ops in one primitive", {.min = 1, .max = 1024}}};
+  }
+};
+
+bool is_map(FusionKind k) { return k <= FusionKind::injective; }
+bool is_pointwise(FusionKind k) { return k <= FusionKind::broadcast; }
+
+/// Forms the groups of one body. A group grows from its first node along single uses, so that nothing outside it
+/// can depend on a member and feed a later one: no cycle can arise. See `run` for the laws.
+class Grouper {
+ public:
+  Grouper(const Module& m, const Function& f, std::size_t max_nodes) : m_(m), uses_(f), max_(max_nodes) {
+    for (const Node* n : f.body.nodes) order_[n] = order_.size();
+    for (const Node* n : f.body.nodes)
+      if (fusable(*n) && !group_.contains(n)) grow(*n);
+  }
+
+  /// Members by group, each in body order; a group is found by its last member.
+  const std::vector<std::vector<const Node*>>& groups() const { return groups_; }
+
+ private:
+  FusionKind kind(const Node& n) const { return m_.ops()[n.op].fusion; }
+
+  bool fusable(const Node& n) const {
+    const OpDef& d = m_.ops()[n.op];
+    return d.compute && !d.effect && d.fusion != FusionKind::opaque;
+  }
+
+  // The only user of all of n's single result, in the same body; or null.
+  const Node* only_user(const Node& n) const {
+    if (n.results.size() != 1) return nullptr;
+    const auto uses = uses_.of({&n, 0});
+    if (uses.empty() || !uses[0].user) return nullptr;
+    for (const Uses::Use& u : uses)
+      if (u.user != uses[0].user) return nullptr;
+    return order_.contains(uses[0].user) ? uses[0].user : nullptr;
+  }
+
+  void grow(const Node& first) {
+    std::vector<const Node*> g{&first};
+    group_[&first] = groups_.size();
+    bool map = is_map(kind(first));  // no reduction or anchor inside yet
+    for (const Node* last = &first; g.size() < max_;) {
+      const Node* next = only_user(*last);
+      if (!next || !fusable(*next) || group_.contains(next) || !may_follow(*last, *next, map)) break;
+      map = map && is_map(kind(*next));
+      take(g, next);
+      absorb_producers(g, *next);
+      last = next;
+    }
+    std::ranges::sort(g, {}, [&](const Node* n) { return order_.at(n); });
+    groups_.push_back(std::move(g));
+  }
+
+  // Behind a reduction or an anchor: pointwise ops on exactly its elements. Behind maps: maps, and a reduction or anchor when
+  // the maps are cheap to repeat per element read (they are inlined into it), i.e. pure data movement or one pointwise op.
+  bool may_follow(const Node& last, const Node& next, bool map) const {
+    const FusionKind k = kind(next);
+    if (!map) return is_pointwise(k) && last.results[0].type.dims == next.results[0].type.dims;
+    return is_map(k);
+  }
+
+  // Maps that feed only `user` come in as well.
+  void absorb_producers(std::vector<const Node*>& g, const Node& user) {
+    std::vector<const Node*> stack{&user};
+    while (!stack.empty()) {
+      const Node* u = stack.back();
+      stack.pop_back();
+      for (Value v : u->operands) {
+        const Node* p = v.node;
+        if (g.size() >= max_ || !order_.contains(p) || group_.contains(p) || !fusable(*p)) continue;
+        if (!is_map(kind(*p)) || only_user(*p) != u) continue;
+        take(g, p);
+        stack.push_back(p);
+      }
+    }
+  }
+
+  void take(std::vector<const Node*>& g, const Node* n) {
+    g.push_back(n);
+    group_[n] = groups_.size();
+  }
+
+  const Module& m_;
+  Uses uses_;
+  std::size_t max_;
+  std::unordered_map<const Node*, std::size_t> order_, group_;
+  std::vector<std::vector<const Node*>> groups_;
+};
+
+/// Rebuilds a body with one `primitive` per group, at the place of the group's last member.
+class Emitter {
+ public:
+  Emitter(Module& m, Function& f) : m_(m), b_(m, f), f_(f) {}
+
+  void run(const std::vector<std::vector<const Node*>>& groups) {
+    std::unordered_map<const Node*, const std::vector<const Node*>*> at_last;
+    std::unordered_set<const Node*> inside;
+    for (const auto& g : groups) {
+      at_last[g.back()] = &g;
+      for (const Node* n : g) inside.insert(n);
+    }
+    const std::vector<const Node*> old = f_.body.nodes;
+    for (const Node* n : old) {
+      if (auto it = at_last.find(n); it != at_last.end())
+        primitive(*it->second);
+      else if (!inside.contains(n))
+        keep(*n);
+    }
+    f_.body.nodes = b_.take();
+    for (Value& v : f_.body.results) v = at(v);
+  }
+
+ private:
+  Value at(Value v) const {
+    auto it = now_.find(v.node);
+    return it == now_.end() ? v : Value{it->second, v.index};
+  }
+
+  void keep(const Node& n) {
+    std::vector<Value> operands;
+    for (Value v : n.operands) operands.push_back(at(v));
+    const Node* cur = with_operands(m_, n, std::move(operands));
+    if (cur != &n) now_[&n] = cur;
+    b_.nodes().push_back(cur);
+  }
+
+  void primitive(const std::vector<const Node*>& group) {
+    std::unordered_map<const Node*, const Node*> local;
+    const std::unordered_set<const Node*> members(group.begin(), group.end());
+    std::vector<Value> operands;
+    std::vector<NodeResult> params;
+    std::unordered_map<Value, std::uint32_t, ValueHash> param_of;
+    for (const Node* n : group)
+      for (Value v : n->operands)
+        if (!members.contains(v.node) && param_of.emplace(v, operands.size()).second) {
+          operands.push_back(at(v));
+          params.push_back({v.type(), b_.fresh_id(), ""});
+        }
+    Body body;
+    body.entry = m_.make(Node{node::param, {}, {}, std::move(params), {}, group.back()->loc});
+    for (const Node* n : group) {
+      std::vector<Value> in;
+      for (Value v : n->operands)
+        in.push_back(members.contains(v.node) ? Value{local.at(v.node), v.index} : Value{body.entry, param_of.at(v)});
+      std::vector<NodeResult> results = n->results;
+      if (n == group.back())  // the primitive's results take over its ids
+        for (NodeResult& r : results) r = {r.type, b_.fresh_id(), ""};
+      local[n] = m_.make(Node{n->op, std::move(in), n->attrs, std::move(results), {}, n->loc});
+      body.nodes.push_back(local[n]);
+    }
+    const Node* last = group.back();
+    for (std::uint32_t k = 0; k < last->results.size(); ++k) body.results.push_back({local[last], k});
+    std::vector<Body> regions;
+    regions.push_back(std::move(body));
+    const Node* made = m_.make(Node{node::primitive, std::move(operands), {}, last->results, std::move(regions), last->loc});
+    b_.nodes().push_back(made);
+    now_[last] = made;
+  }
+
+  Module& m_;
+  Builder b_;
+  Function& f_;
+  std::unordered_map<const Node*, const Node*> now_;
+};
+
+/// Before: %1 = conv2d(%0, %w)  %2 = relu(%1)   After: %2 = primitive(%0, %w) { conv2d; relu }
+/// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on exactly its elements;
+/// maps (pointwise and injective) chain freely; a value used twice stays outside. Every computing node ends up in a
+/// primitive, alone if need be. Cost: O(nodes + uses).
+/// Not here: views (mark-views runs before), constants (they stay operands, so that equal kernels stay equal).
+Status run(Module& m, PassContext& ctx) {
+  const auto options = read_options<FuseOptions>(ctx.options());
+  std::int64_t groups = 0, nodes = 0;
+  for (Function& f : m.functions) {
+    if (!f.body.entry || f.attrs.get_or("primitive", false)) continue;
+    const Grouper g(m, f, static_cast<std::size_t>(options.max_nodes));
+    if (g.groups().empty()) continue;
+    groups += static_cast<std::int64_t>(g.groups().size());
+    for (const auto& members : g.groups()) nodes += static_cast<std::int64_t>(members.size());
+    Emitter(m, f).run(g.groups());
+  }
+  m.compact();
+  ctx.count("primitives", groups);
+  ctx.count("ops in them", nodes);
+  return {};
+}
+
+}  // namespace
+
+PassInfo fuse_ops() {
+  return {.id = "tenon.fuse-ops",
+          .doc = "Group ops into primitives: an anchor with its epilogue, or a chain of maps.",
+          .needs = {"shapes-static"},
+          .gives = {"primitives-only"},
+          .destroys = {},
+          .options = option_rows<FuseOptions>(),
+          .run = run};
+}
+
+}  // namespace tenon::passes

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cstring>
+
+#include "tenon/op.h"
+#include "tenon/pass.h"
+#include "tenon/rewrite.h"
+
+namespace tenon::passes {
+namespace {
+
+bool all_elements(const Constant& c, double x) {
+  if (!c) return false;
+  const auto each = [&](auto zero) {
+    using T = decltype(zero);
+    for (std::size_t i = 0; i + sizeof(T) <= c->bytes.size(); i += sizeof(T)) {
+      T v;
+      std::memcpy(&v, c->bytes.data() + i, sizeof(T));
+      if (v != static_cast<T>(x)) return false;
+    }
+    return !c->bytes.empty();
+  };
+  switch (c->type.dtype) {
+    case DType::f32: return each(float{});
+    case DType::f64: return each(double{});
+    case DType::i32: return each(std::int32_t{});
+    case DType::i64: return each(std::int64_t{});
+    default: return false;
+  }
+}
+
+/// Ops by name, looked up once per run.
+struct Names {
+  explicit Names(const OpTable& t)
+      : add(t.at("add")), sub(t.at("sub")), mul(t.at("mul")), div(t.at("div")), identity(t.at("identity")), cast(t.at("cast")),
+        relu(t.at("relu")), reshape(t.at("reshape")), transpose(t.at("transpose")), concat(t.at("concat")), pad(t.at("pad")),
+        full(t.at("full")) {}
+  OpId add, sub, mul, div, identity, cast, relu, reshape, transpose, concat, pad, full;
+};
+
+bool is_zeros(const Names& op, Value v) {
+  if (v.node->op == op.full) return v.node->attrs.get_or("value", 1.0) == 0.0;
+  return all_elements(constant_of(v), 0);
+}
+
+// identity(x) -> x ; a cast, reshape or transpose that changes nothing -> x ; concat(x) -> x
+std::vector<Value> no_change(const Names& op, const Node& n) {
+  if (n.operands.size() != 1 || n.results.size() != 1) return {};
+  const Value x = n.operands[0];
+  if (n.op == op.identity || n.op == op.concat) return {x};
+  if (x.type() != n.results[0].type) return {};
+  if (n.op == op.cast || n.op == op.reshape) return {x};
+  if (n.op != op.transpose) return {};
+  const auto* perm = n.attrs.get<std::vector<std::int64_t>>("perm");
+  return perm && std::ranges::is_sorted(*perm) ? std::vector{x} : std::vector<Value>{};
+}
+
+// x + 0, x - 0, x * 1, x / 1 -> x, when the shape stays. (x + 0 turns -0 into +0: the one difference; it is not observable
+// through comparisons, and x - 0 has none.)
+std::vector<Value> neutral(const Names& op, const Node& n) {
+  const bool sum = n.op == op.add || n.op == op.sub, product = n.op == op.mul || n.op == op.div;
+  if (!sum && !product) return {};
+  const bool commutes = n.op == op.add || n.op == op.mul;
+  for (std::size_t k = commutes ? 0 : 1; k < 2; ++k) {
+    const Value x = n.operands[1 - k];
+    if (x.type() == n.results[0].type && all_elements(constant_of(n.operands[k]), sum ? 0 : 1)) return {x};
+  }
+  return {};
+}
+
+// relu(relu(x)) -> relu(x)
+std::vector<Value> relu_relu(const Names& op, const Node& n) {
+  if (n.op != op.relu || n.operands[0].node->op != op.relu) return {};
+  return {n.operands[0]};
+}
+
+// reshape(reshape(x)) -> reshape(x)
+std::vector<Value> reshape_reshape(const Names& op, Builder& b, const Node& n) {
+  if (n.op != op.reshape || n.operands[0].node->op != op.reshape) return {};
+  return {b.make(op.reshape, {n.operands[0].node->operands[0]}, n.attrs, n.loc)};
+}
+
+// transpose(transpose(x, p), q) -> transpose(x, p[q])
+std::vector<Value> transpose_transpose(const Names& op, Builder& b, const Node& n) {
+  if (n.op != op.transpose || n.operands[0].node->op != op.transpose) return {};
+  const Node& inner = *n.operands[0].node;
+  const auto& p = *inner.attrs.get<std::vector<std::int64_t>>("perm");
+  std::vector<std::int64_t> both;
+  for (std::int64_t q : *n.attrs.get<std::vector<std::int64_t>>("perm")) both.push_back(p[static_cast<std::size_t>(q)]);
+  return {b.make(op.transpose, {inner.operands[0]}, {{"perm", both}}, n.loc)};
+}
+
+// transpose(x) -> reshape(x) when only axes of one element move past others: the order of the bytes stays.
+std::vector<Value> transpose_reshape(const Names& op, Builder& b, const Node& n) {
+  if (n.op != op.transpose || !n.results[0].type.is_static()) return {};
+  const auto& dims = n.operands[0].type().dims;
+  std::vector<std::int64_t> moved;
+  for (std::int64_t a : *n.attrs.get<std::vector<std::int64_t>>("perm"))
+    if (dims[static_cast<std::size_t>(a)] != Dim(1)) moved.push_back(a);
+  if (!std::ranges::is_sorted(moved)) return {};
+  return {b.make(op.reshape, {n.operands[0]}, {{"shape", n.results[0].type.shape()}}, n.loc)};
+}
+
+// concat(x, zeros) -> pad(x) with zeros behind, and concat(zeros, x) likewise in front.
+std::vector<Value> concat_zeros(const Names& op, Builder& b, const Node& n) {
+  if (n.op != op.concat || n.operands.size() != 2 || !n.results[0].type.is_static()) return {};
+  const auto rank = n.results[0].type.rank();
+  const auto axis = static_cast<std::size_t>(n.attrs.get_or<std::int64_t>("axis", 0));
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Value zeros = n.operands[k], x = n.operands[1 - k];
+    if (!is_zeros(op, zeros) || constant_of(x)) continue;
+    std::vector<std::int64_t> pads(2 * rank, 0);
+    pads[axis + (k == 0 ? 0 : rank)] = zeros.type().dims[axis].value();
+    return {b.make(op.pad, {x}, {{"pads", pads}, {"value", 0.0}}, n.loc)};
+  }
+  return {};
+}
+
+/// Before: %1 = identity(%0)  %2 = transpose(%1)  %3 = transpose(%2)   After: %3 = transpose(%0) {perm composed}
+/// Each rule is one law; every rule lowers the node count or replaces a node by a cheaper one.
+/// Cost: one walk, O(nodes * rules).
+/// Not here: arithmetic on constants (fold-constants); batch norm (fold-batch-norm).
+Status run(Module& m, PassContext& ctx) {
+  const Names op(m.ops());
+  std::int64_t applied = 0;
+  const Rule rules[] = {
+      [&](Builder&, const Node& n) { return no_change(op, n); },
+      [&](Builder&, const Node& n) { return neutral(op, n); },
+      [&](Builder&, const Node& n) { return relu_relu(op, n); },
+      [&](Builder& b, const Node& n) { return reshape_reshape(op, b, n); },
+      [&](Builder& b, const Node& n) { return transpose_transpose(op, b, n); },
+      [&](Builder& b, const Node& n) { return transpose_reshape(op, b, n); },
+      [&](Builder& b, const Node& n) { return concat_zeros(op, b, n); },
+  };
+  std::vector<Rule> counted;
+  for (const Rule& r : rules)
+    counted.push_back([&](Builder& b, const Node& n) {
+      auto v = r(b, n);
+      applied += !v.empty();
+      return v;
+    });
+  rewrite(m, counted);
+  remove_dead(m);
+  m.compact();
+  ctx.count("rules applied", applied);
+  return {};
+}
+
+}  // namespace
+
+PassInfo simplify() {
+  return {.id = "tenon.simplify",
+          .doc = "Algebraic laws that remove or cheapen nodes.",
+          .needs = {},
+          .gives = {},
+          .destroys = {},
+          .options = {},
+          .run = run};
+}
+
+}  // namespace tenon::passes
