@@ -1,0 +1,88 @@
+// The hash of a request: sha256 of an unambiguous text of its canonical form. Strings carry their length.
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <bit>
+#include <concepts>
+
+#include "core/storage/request.h"
+
+namespace tenon {
+namespace {
+
+void put(std::string& out, std::string_view s) { out += fmt::format("{}:{} ", s.size(), s); }
+template <std::unsigned_integral N>
+void put(std::string& out, N n) {
+  out += fmt::format("{} ", n);
+}
+void put(std::string& out, const std::optional<std::uint64_t>& n) { n ? put(out, *n) : void(out += "- "); }
+// By bits: printing would depend on rounding.
+void put(std::string& out, double x) { put(out, std::bit_cast<std::uint64_t>(x)); }
+
+void put(std::string& out, const StoragePool& p) {
+  put(out, p.id);
+  put(out, p.capacity);
+  put(out, p.granule);
+  put(out, p.base);
+  put(out, p.access.size());
+  for (const auto& [target, access] : p.access) {
+    put(out, target);
+    put(out, static_cast<std::uint64_t>(access));
+  }
+  put(out, p.holds.size());
+  for (const Holds h : p.holds) put(out, static_cast<std::uint64_t>(h));
+  put(out, p.image);
+  put(out, p.read_cost);
+  put(out, p.write_cost);
+}
+
+void put(std::string& out, const StorageToken& t) {
+  put(out, t.name);
+  put(out, t.size);
+  put(out, t.align);
+  put(out, t.at);
+  put(out, t.first);
+  put(out, t.end);
+  put(out, t.pools.size());
+  for (std::size_t k = 0; k < t.pools.size(); ++k) {
+    put(out, t.pools[k]);
+    put(out, t.cost[k]);
+  }
+  put(out, t.parts.size());
+  for (const TokenPart& p : t.parts)
+    for (const std::uint64_t n : {std::uint64_t{p.first}, std::uint64_t{p.end}, p.lo, p.hi}) put(out, n);
+  put(out, t.members.size());
+  for (const TokenMember& m : t.members) {
+    put(out, m.name);
+    for (const std::uint64_t n : {std::uint64_t{m.id}, m.offset, m.size, std::uint64_t{m.live.first},
+                                  std::uint64_t{m.live.end}, static_cast<std::uint64_t>(m.role)})
+      put(out, n);
+  }
+}
+
+std::string hash_of_canonical(const StorageRequest& r) {
+  std::string text = "tenon storage request 1\n";
+  put(text, r.steps.size());
+  put(text, r.pools.size());
+  for (const StoragePool& p : r.pools) put(text, p);
+  put(text, r.tokens.size());
+  for (const StorageToken& t : r.tokens) put(text, t);
+  put(text, r.joins.size());
+  for (const TokenJoin& j : r.joins)
+    for (const std::uint64_t n : {std::uint64_t{j.a}, std::uint64_t{j.b}, j.delta}) put(text, n);
+  std::array<unsigned char, 32> digest{};
+  unsigned n = 0;
+  TENON_CHECK(EVP_Digest(text.data(), text.size(), digest.data(), &n, EVP_sha256(), nullptr) == 1 && n == 32);
+  std::string hex;
+  for (const unsigned char c : digest) hex += fmt::format("{:02x}", c);
+  return hex;
+}
+
+}  // namespace
+
+std::string request_hash(const StorageRequest& r) {
+  return is_canonical(r) ? hash_of_canonical(r) : hash_of_canonical(canonical_request(r));
+}
+
+}  // namespace tenon

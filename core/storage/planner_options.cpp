@@ -1,0 +1,95 @@
+// A planner's option table (texts of C) against what the user gave.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/storage/solve.h"
+
+namespace tenon {
+namespace {
+
+bool is_one_of(std::string_view value, std::string_view choices) {
+  while (true) {
+    const std::size_t bar = choices.find('|');
+    if (value == choices.substr(0, bar)) return true;
+    if (bar == choices.npos) return false;
+    choices.remove_prefix(bar + 1);
+  }
+}
+
+template <class T>
+bool read(std::string_view s, T& v) {
+  const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
+  return ec == std::errc{} && end == s.data() + s.size();
+}
+
+// Bytes: a number with an optional KiB, MiB or GiB.
+bool is_bytes(std::string_view s) {
+  for (const std::string_view unit : {"KiB", "MiB", "GiB"})
+    if (s.ends_with(unit)) {
+      s.remove_suffix(3);
+      break;
+    }
+  std::uint64_t n = 0;
+  return read(s, n);
+}
+
+// "lo..hi"; either may be missing.
+template <class T>
+bool in_range(const T& v, std::string_view range) {
+  const std::size_t dots = range.find("..");
+  if (dots == range.npos) return true;
+  T lo{}, hi{};
+  const std::string_view a = range.substr(0, dots), b = range.substr(dots + 2);
+  return (a.empty() || !read(a, lo) || v >= lo) && (b.empty() || !read(b, hi) || v <= hi);
+}
+
+bool fits(const tn_option& o, std::string_view value) {
+  const std::string_view type = o.type, range = o.range ? o.range : "";
+  if (type == "bool") return value == "true" || value == "false";
+  if (type == "enum") return is_one_of(value, range);
+  if (std::int64_t i = 0; type == "int") return read(value, i) && in_range(i, range);
+  if (double x = 0; type == "float") return read(value, x) && in_range(x, range);
+  if (type == "bytes") return is_bytes(value);
+  return true;
+}
+
+std::string known_keys(const tn_planner& p) {
+  std::string out;
+  for (std::uint32_t i = 0; i < p.n_options; ++i)
+    out += fmt::format("{}{} ({}{}{})", i ? ", " : "", p.options[i].key, p.options[i].type,
+                       p.options[i].range && *p.options[i].range ? " " : "",
+                       p.options[i].range ? p.options[i].range : "");
+  return out.empty() ? "it has no options" : "its options: " + out;
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> planner_options(const tn_planner& planner,
+                                                           const std::map<std::string, std::string>& given,
+                                                           const Loc& loc) {
+  std::map<std::string, std::string> out;
+  Diags errors;
+  for (std::uint32_t i = 0; i < planner.n_options; ++i)
+    out[planner.options[i].key] = planner.options[i].dflt ? planner.options[i].dflt : "";
+  for (const auto& [key, value] : given) {
+    const auto *begin = planner.options, *end = begin + planner.n_options;
+    const auto* o = std::find_if(begin, end, [&](const tn_option& x) { return key == x.key; });
+    if (o == end)
+      errors.push_back({.code = 4310, .loc = loc,
+                        .what = fmt::format("planner '{}' has no option '{}'", planner.id, key),
+                        .fix = known_keys(planner)});
+    else if (!fits(*o, value))
+      errors.push_back({.code = 4311, .loc = loc,
+                        .what = fmt::format("option '{}' of planner '{}': '{}' is no {}{}{}", key, planner.id, value,
+                                            o->type, o->range && *o->range ? " of " : "", o->range ? o->range : ""),
+                        .fix = fmt::format("{}", o->doc ? o->doc : "")});
+    else
+      out[key] = value;
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+}  // namespace tenon
