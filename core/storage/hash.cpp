@@ -1,12 +1,11 @@
 // The hash of a request: sha256 of an unambiguous text of its canonical form. Strings carry their length.
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include <array>
 #include <bit>
 #include <concepts>
 
 #include "core/storage/request.h"
+#include "core/support/sha256.h"
 
 namespace tenon {
 namespace {
@@ -71,11 +70,8 @@ std::string hash_of_canonical(const StorageRequest& r) {
   put(text, r.joins.size());
   for (const TokenJoin& j : r.joins)
     for (const std::uint64_t n : {std::uint64_t{j.a}, std::uint64_t{j.b}, j.delta}) put(text, n);
-  std::array<unsigned char, 32> digest{};
-  unsigned n = 0;
-  TENON_CHECK(EVP_Digest(text.data(), text.size(), digest.data(), &n, EVP_sha256(), nullptr) == 1 && n == 32);
   std::string hex;
-  for (const unsigned char c : digest) hex += fmt::format("{:02x}", c);
+  for (const std::uint8_t byte : sha256(text)) hex += fmt::format("{:02x}", byte);
   return hex;
 }
 

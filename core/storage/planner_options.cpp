@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/storage/solve.h"
+#include "tenon/options.h"
 
 namespace tenon {
 namespace {
@@ -18,23 +18,6 @@ bool is_one_of(std::string_view value, std::string_view choices) {
   }
 }
 
-template <class T>
-bool read(std::string_view s, T& v) {
-  const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
-  return ec == std::errc{} && end == s.data() + s.size();
-}
-
-// Bytes: a number with an optional KiB, MiB or GiB.
-bool is_bytes(std::string_view s) {
-  for (const std::string_view unit : {"KiB", "MiB", "GiB"})
-    if (s.ends_with(unit)) {
-      s.remove_suffix(3);
-      break;
-    }
-  std::uint64_t n = 0;
-  return read(s, n);
-}
-
 // "lo..hi"; either may be missing.
 template <class T>
 bool in_range(const T& v, std::string_view range) {
@@ -42,16 +25,16 @@ bool in_range(const T& v, std::string_view range) {
   if (dots == range.npos) return true;
   T lo{}, hi{};
   const std::string_view a = range.substr(0, dots), b = range.substr(dots + 2);
-  return (a.empty() || !read(a, lo) || v >= lo) && (b.empty() || !read(b, hi) || v <= hi);
+  return (a.empty() || !read_scalar(a, lo) || v >= lo) && (b.empty() || !read_scalar(b, hi) || v <= hi);
 }
 
 bool fits(const tn_option& o, std::string_view value) {
   const std::string_view type = o.type, range = o.range ? o.range : "";
   if (type == "bool") return value == "true" || value == "false";
   if (type == "enum") return is_one_of(value, range);
-  if (std::int64_t i = 0; type == "int") return read(value, i) && in_range(i, range);
-  if (double x = 0; type == "float") return read(value, x) && in_range(x, range);
-  if (type == "bytes") return is_bytes(value);
+  if (std::int64_t i = 0; type == "int") return read_scalar(value, i) && in_range(i, range);
+  if (double x = 0; type == "float") return read_scalar(value, x) && in_range(x, range);
+  if (Bytes b; type == "bytes") return read_scalar(value, b);
   return true;
 }
 

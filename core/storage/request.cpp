@@ -82,6 +82,10 @@ bool before(const StorageToken& a, const StorageToken& b) {
   return a.name < b.name;
 }
 
+bool member_before(const TokenMember& a, const TokenMember& b) {
+  return std::tie(a.offset, a.id, a.name) < std::tie(b.offset, b.id, b.name);
+}
+
 void settle(StorageToken& t, std::size_t& n_steps) {
   if (t.first == t.end) {
     ++t.end;
@@ -89,9 +93,7 @@ void settle(StorageToken& t, std::size_t& n_steps) {
   }
   t.cost.resize(t.pools.size(), 0);
   t.parts = disjoint_parts(t);
-  std::sort(t.members.begin(), t.members.end(), [](const TokenMember& a, const TokenMember& b) {
-    return std::tie(a.offset, a.id, a.name) < std::tie(b.offset, b.id, b.name);
-  });
+  std::sort(t.members.begin(), t.members.end(), member_before);
 }
 
 bool join_before(const TokenJoin& x, const TokenJoin& y) {
@@ -134,7 +136,8 @@ StorageRequest canonical_request(StorageRequest r, std::vector<std::uint32_t>* w
 
 bool is_canonical(const StorageRequest& r) {
   for (const StorageToken& t : r.tokens)
-    if (t.size == 0 || t.first >= t.end || t.end > r.steps.size() || t.cost.size() != t.pools.size())
+    if (t.size == 0 || t.first >= t.end || t.end > r.steps.size() || t.cost.size() != t.pools.size() ||
+        t.parts != disjoint_parts(t) || !std::is_sorted(t.members.begin(), t.members.end(), member_before))
       return false;
   return std::is_sorted(r.tokens.begin(), r.tokens.end(), before) &&
          std::is_sorted(r.joins.begin(), r.joins.end(), join_before);
