@@ -1,0 +1,76 @@
+// Expressions of a stage -> expressions of a kernel, at one point: a value for each axis, one axis perhaps spread over
+// the lanes of a vector.
+#ifndef TENON_PLUGINS_LOWERINGS_TE_EVAL_H
+#define TENON_PLUGINS_LOWERINGS_TE_EVAL_H
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <cmath>
+#include <vector>
+
+#include "code.h"
+#include "tenon/te.h"
+
+namespace tenon::te_lowering {
+
+/// Where a stage is evaluated. Lane l of the vector axis stands at axis[vec] + l; lanes from `active` on are off: what
+/// they hold is not looked at, and no memory is touched for them.
+struct Point {
+  std::vector<Lin> axis;  ///< by axis number: output axes, then reduction axes
+  int vec = -1;
+  unsigned lanes = 1;
+  std::int64_t active = 1;
+  ExprId folded = tir::none;  ///< the value of the stage's reduction, when it is done
+  bool partial() const { return vec >= 0 && active < lanes; }
+};
+
+/// The memory of a tensor: element (i0, i1, ...) stands at sum of stride[d] * (i[d] - base[d]).
+struct Memory {
+  BufferId buffer = tir::none;
+  std::vector<std::int64_t> stride;
+  std::vector<Lin> base;
+};
+
+class Eval {
+ public:
+  Eval(Code& code, const te::Compute& c, const std::vector<Memory>& memory)
+      : code_(code), c_(c), memory_(memory) {}
+
+  /// The value of `e` (of stage `s`) at `p`: of p.lanes lanes, or of one when it is the same in all.
+  ExprId value(const te::Stage& s, te::ExprId e, const Point& p);
+  /// Boolean vector: the lanes of `p` that are on.
+  ExprId active_lanes(const Point& p);
+  /// Index of an element, as linear form of its lane 0 and its stride in lanes.
+  struct Place {
+    bool ok = false;
+    Lin base;
+    std::int64_t lane = 0;
+  };
+
+ private:
+  struct Frame {
+    const te::Stage& s;
+    const Point& p;
+    std::map<std::pair<te::ExprId, ExprId>, ExprId> done;  // (expression, guard)
+  };
+  ExprId eval(Frame& f, te::ExprId e, ExprId guard);
+  ExprId load(Frame& f, const te::Expr& e, ExprId guard);
+  ExprId select(Frame& f, const te::Expr& e, ExprId guard);
+  ExprId compare(Frame& f, const te::Expr& e, ExprId guard);
+  ExprId both(ExprId a, ExprId b);
+  /// `id` (an i64 expression) as a place; not ok when it is neither affine nor equal in all lanes.
+  Place place(Frame& f, te::ExprId id, ExprId guard);
+  Place combine(ScalarOp op, const Place& a, const Place& b);
+  const te::Affine& affine(const te::Stage& s, te::ExprId e);
+
+  Code& code_;
+  const te::Compute& c_;
+  const std::vector<Memory>& memory_;
+  std::map<std::pair<const te::Stage*, te::ExprId>, te::Affine> affine_;
+};
+
+}  // namespace tenon::te_lowering
+
+#endif

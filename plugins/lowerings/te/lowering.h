@@ -1,0 +1,48 @@
+// The three sub-slots of this lowering, and what they share.
+#ifndef TENON_PLUGINS_LOWERINGS_TE_LOWERING_H
+#define TENON_PLUGINS_LOWERINGS_TE_LOWERING_H
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tenon/lowering.h"
+#include "tenon/schedule.h"
+#include "tenon/te.h"
+
+namespace tenon::te_lowering {
+
+struct Options {
+  bool naive = false;
+  std::int64_t parallel_work = 40000;
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"naive", &Options::naive, "take the plain loops of the family `naive` for every stage"},
+        Field{"parallel_work", &Options::parallel_work,
+              "scalar operations below which a kernel is not cut into chunks", {.min = 0}}};
+  }
+};
+
+/// Inlines stages, drops axes of one element, makes axes that are traversed together one.
+Result<te::Compute> compute(const te::Compute& c, const TargetFacts& facts, const OptionValues& options);
+Result<Schedule> schedule(const te::Compute& c, const TargetFacts& facts, const OptionValues& options);
+Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts& facts, const OptionValues& options);
+
+/// Types and operations that no kernel of this lowering can have; error TN6201 or TN6202.
+Status check_supported(const te::Compute& c);
+/// Whether `s` is a schedule of `c` that the emitter can follow; error TN6203.
+Status check_schedule(const te::Compute& c, const Schedule& s);
+
+/// compute() without the inlining: te::Compute with size-1 axes gone and adjacent axes joined.
+te::Compute collapse(const te::Compute& c);
+/// (input, output) pairs that may share memory, by the law of tir::Kernel::inplace.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace_pairs(const te::Compute& c, const Schedule& s);
+
+/// Scalar operations of a stage, all its elements together; saturates.
+std::uint64_t work_of(const te::Compute& c, const te::Stage& s);
+/// Elements that are all computed: product of the output axes, and of the reduction axes.
+std::uint64_t volume(const std::vector<te::Axis>& axes);
+
+}  // namespace tenon::te_lowering
+
+#endif

@@ -1,0 +1,300 @@
+// Transcendental functions as polynomials. In f32; f16 and bf16 go through f32; f64 is refused (supported()).
+//
+// Largest errors over the whole domain, results that are denormal included: exp, log, sigmoid, tanh, erf 2 ulp; sin, cos,
+// pow 1 ulp (computed in f64). Infinities, NaN, zeros and overflow come out as in C's libm. In `min` and `max` the second
+// operand wins for NaN (scalar.h), so bounds stand first where a NaN has to pass.
+#include "math.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tenon/diag.h"
+
+namespace tenon::te_lowering {
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Arithmetic in one float type; operands are expressions.
+class Math {
+ public:
+  Math(Code& code, DType t) : code_(code), t_(t) {}
+
+  ExprId k(double v) { return code_.imm_float(t_, v); }
+  ExprId op(ScalarOp o, ExprId a) { return code_.scalar(o, t_, {a}); }
+  ExprId op(ScalarOp o, ExprId a, ExprId b) { return code_.scalar(o, t_, {a, b}); }
+  ExprId add(ExprId a, ExprId b) { return op(ScalarOp::add, a, b); }
+  ExprId sub(ExprId a, ExprId b) { return op(ScalarOp::sub, a, b); }
+  ExprId mul(ExprId a, ExprId b) { return op(ScalarOp::mul, a, b); }
+  ExprId div(ExprId a, ExprId b) { return op(ScalarOp::div, a, b); }
+  ExprId fma(ExprId a, ExprId b, ExprId c) { return code_.scalar(ScalarOp::fma, t_, {a, b, c}); }
+  ExprId abs(ExprId a) { return op(ScalarOp::abs, a); }
+  ExprId neg(ExprId a) { return op(ScalarOp::neg, a); }
+  ExprId test(ScalarOp o, ExprId a, ExprId b) { return code_.scalar(o, DType::boolean, {a, b}); }
+  ExprId both(ExprId a, ExprId b) { return test(ScalarOp::logical_and, a, b); }
+  ExprId either(ExprId a, ExprId b) { return test(ScalarOp::logical_or, a, b); }
+  ExprId is_nan(ExprId a) { return code_.scalar(ScalarOp::is_nan, DType::boolean, {a}); }
+  ExprId negate(ExprId a) { return code_.scalar(ScalarOp::logical_not, DType::boolean, {a}); }
+  ExprId pick(ExprId c, ExprId a, ExprId b) { return code_.scalar(ScalarOp::select, code_.type(a).dtype, {c, a, b}); }
+  ExprId to(DType t, ExprId a) { return code_.scalar(ScalarOp::cast, t, {a}); }
+  ExprId bits(DType t, ExprId a) { return code_.scalar(ScalarOp::bitcast, t, {a}); }
+  ExprId integer(ScalarOp o, DType t, ExprId a, std::int64_t b) { return code_.scalar(o, t, {a, code_.imm_int(t, b)}); }
+  /// c[0] x^n + c[1] x^(n-1) + ...
+  ExprId poly(ExprId x, std::initializer_list<double> c) {
+    ExprId r = tir::none;
+    for (double v : c) r = r == tir::none ? k(v) : fma(r, x, k(v));
+    return r;
+  }
+  /// `a` with the sign of `s` (both f32), a >= 0.
+  ExprId signed_as(ExprId a, ExprId s) {
+    const ExprId sign = integer(ScalarOp::bit_and, DType::i32, bits(DType::i32, s), INT32_MIN);
+    return bits(DType::f32, code_.scalar(ScalarOp::bit_or, DType::i32, {bits(DType::i32, a), sign}));
+  }
+
+  ExprId exp(ExprId x);
+  ExprId log(ExprId x);
+  ExprId tanh(ExprId x);
+  ExprId sigmoid(ExprId x);
+  ExprId erf(ExprId x);
+  ExprId circular(ExprId x, int quarter);
+  ExprId pow(ExprId x, ExprId y);
+  ExprId mod(ExprId x, ExprId y);
+
+ private:
+  ExprId two_to(ExprId n) {  // f32, -126 <= n <= 127
+    const ExprId biased = integer(ScalarOp::add, DType::i32, n, 127);
+    return bits(DType::f32, integer(ScalarOp::shl, DType::i32, biased, 23));
+  }
+  Code& code_;
+  DType t_;
+};
+
+/// x = n ln 2 + r; the power of two is applied in two steps, so that denormal results round once.
+ExprId Math::exp(ExprId x0) {
+  const ExprId x = op(ScalarOp::min, k(90), op(ScalarOp::max, k(-110), x0));
+  const ExprId n = op(ScalarOp::round_even, mul(x, k(1.44269504088896341)));
+  ExprId r = fma(n, k(-0.693359375), x);
+  r = fma(n, k(2.12194440e-4), r);
+  ExprId p = poly(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+                      5.0000001201e-1});
+  p = add(fma(p, mul(r, r), r), k(1));
+  const ExprId i = to(DType::i32, n);
+  const ExprId half = integer(ScalarOp::shr, DType::i32, i, 1);
+  const ExprId rest = code_.scalar(ScalarOp::sub, DType::i32, {i, half});
+  return mul(mul(p, two_to(half)), two_to(rest));
+}
+
+ExprId Math::log(ExprId x0) {
+  const ExprId tiny = test(ScalarOp::lt, x0, k(1.17549435e-38));
+  const ExprId x = pick(tiny, mul(x0, k(8388608.0)), x0);
+  const ExprId raw = bits(DType::i32, x);
+  // Exponent and mantissa so that the mantissa lies in [sqrt(1/2), sqrt(2)).
+  const ExprId shifted = integer(ScalarOp::sub, DType::i32, raw, 0x3f3504f3);
+  const ExprId e = integer(ScalarOp::shr, DType::i32, shifted, 23);
+  const ExprId m = bits(DType::f32, code_.scalar(ScalarOp::sub, DType::i32,
+                                                 {raw, integer(ScalarOp::shl, DType::i32, e, 23)}));
+  const ExprId n = sub(to(DType::f32, e), pick(tiny, k(23), k(0)));
+  const ExprId f = sub(m, k(1)), z = mul(f, f);
+  ExprId y = poly(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+                      -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+  y = mul(mul(y, f), z);
+  y = fma(n, k(-2.12194440e-4), y);
+  y = fma(z, k(-0.5), y);
+  ExprId r = fma(n, k(0.693359375), add(f, y));
+  r = pick(test(ScalarOp::eq, x0, k(inf)), x0, r);
+  r = pick(test(ScalarOp::ge, x0, k(0)), r, k(nan));
+  return pick(test(ScalarOp::eq, x0, k(0)), k(-inf), r);
+}
+
+ExprId Math::tanh(ExprId x) {
+  const ExprId a = abs(x), z = mul(x, x);
+  const ExprId large = sub(k(1), div(k(2), add(exp(add(a, a)), k(1))));
+  ExprId small = poly(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
+  small = fma(mul(small, z), x, x);
+  return pick(test(ScalarOp::lt, a, k(0.625)), small, signed_as(large, x));
+}
+
+ExprId Math::sigmoid(ExprId x) {
+  const ExprId e = exp(neg(abs(x)));
+  return div(pick(test(ScalarOp::lt, x, k(0)), e, k(1)), add(e, k(1)));
+}
+
+ExprId Math::erf(ExprId x) {
+  const ExprId t = op(ScalarOp::min, k(4), abs(x)), s = mul(t, t);
+  ExprId r = poly(t, {-1.72853470e-5, 3.83197126e-4});
+  r = fma(r, s, poly(t, {-3.88396438e-3, 2.42546219e-2}));
+  r = fma(r, t, k(-1.06777877e-1));
+  r = fma(r, t, k(-6.34846687e-1));
+  r = fma(r, t, k(-1.28717512e-1));
+  r = fma(r, t, neg(t));
+  const ExprId large = signed_as(sub(k(1), exp(r)), x);
+  const ExprId p = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  return pick(test(ScalarOp::le, t, k(0.927734375)), fma(p, x, x), large);
+}
+
+/// sin (quarter 0) or cos (quarter 1) of an f32, in f64. x * 2/pi is computed modulo 4 for every magnitude: 2/pi stands
+/// in four pieces whose products with x are exact, shifted by as many bits as the exponent of x makes irrelevant.
+ExprId Math::circular(ExprId x32, int quarter) {
+  Math d(code_, DType::f64);
+  const ExprId x = to(DType::f64, x32), a = d.abs(x);
+  struct Row {
+    double limit, scale, piece[4];
+  };
+  static constexpr Row rows[] = {
+      {0, 1, {0x1.45f306c000000p-1, 0x1.c9c882a000000p-29, 0x1.4fe13a8000000p-59, 0x1.f47d4d3000000p-86}},
+      {0x1p50, 0x1p-26, {0x1.b939104000000p+0, 0x1.4a7f09d000000p-28, 0x1.7d1f534000000p-58, 0x1.bb81b6c000000p-87}},
+      {0x1p76, 0x1p-52, {0x1.529fc26000000p+0, 0x1.57d1f53000000p-28, 0x1.377036c000000p-58, 0x1.8a5664f000000p-86}},
+      {0x1p102, 0x1p-78, {0x1.d5f47d4000000p+0, 0x1.a6ee06c000000p-29, 0x1.b14acc9000000p-57, 0x1.c439041000000p-86}}};
+  ExprId scale = d.k(rows[0].scale), piece[4];
+  for (int i = 0; i < 4; ++i) piece[i] = d.k(rows[0].piece[i]);
+  for (int row = 1; row < 4; ++row) {
+    const ExprId here = test(ScalarOp::ge, a, d.k(rows[row].limit));
+    scale = d.pick(here, d.k(rows[row].scale), scale);
+    for (int i = 0; i < 4; ++i) piece[i] = d.pick(here, d.k(rows[row].piece[i]), piece[i]);
+  }
+  const ExprId y = d.mul(x, scale);
+  const auto modulo4 = [&](ExprId v) { return d.fma(d.op(ScalarOp::floor, d.mul(v, d.k(0.25))), d.k(-4), v); };
+  const ExprId q0 = modulo4(d.mul(y, piece[0])), q1 = modulo4(d.mul(y, piece[1]));
+  const ExprId n = d.op(ScalarOp::round_even, d.add(q0, q1));
+  ExprId f = d.add(d.sub(q0, n), q1);
+  f = d.add(f, d.add(d.mul(y, piece[2]), d.mul(y, piece[3])));
+  const ExprId r = d.mul(f, d.k(1.57079632679489661923)), z = d.mul(r, r);
+  const ExprId s = d.fma(d.mul(d.poly(z, {-2.5052108385441718775e-8, 2.7557319223985890653e-6, -1.9841269841269841270e-4,
+                                          8.3333333333333333333e-3, -1.6666666666666666667e-1}),
+                               z),
+                         r, r);
+  const ExprId c = d.poly(z, {2.0876756987868098979e-9, -2.7557319223985890653e-7, 2.4801587301587301587e-5,
+                              -1.3888888888888888889e-3, 4.1666666666666666667e-2, -0.5, 1.0});
+  const ExprId i = integer(ScalarOp::add, DType::i32, to(DType::i32, n), quarter);
+  const auto bit = [&](std::int64_t b) {
+    return test(ScalarOp::ne, integer(ScalarOp::bit_and, DType::i32, i, b), code_.imm_int(DType::i32, 0));
+  };
+  const ExprId odd = bit(1), negative = bit(2);
+  const ExprId v = d.pick(odd, c, s);
+  const ExprId result = to(DType::f32, d.pick(negative, d.neg(v), v));
+  const ExprId finite = test(ScalarOp::lt, abs(x32), k(inf));
+  const ExprId kept = quarter == 0 ? pick(test(ScalarOp::eq, x32, k(0)), x32, result) : result;  // sin(-0) = -0
+  return pick(finite, kept, k(nan));
+}
+
+/// |x|^y = 2^(y log2 |x|) in f64; then the cases of C99.
+ExprId Math::pow(ExprId x32, ExprId y32) {
+  Math d(code_, DType::f64);
+  const ExprId x = to(DType::f64, x32), y = to(DType::f64, y32), a = d.abs(x);
+  const DType i64 = DType::i64;
+  const ExprId raw = bits(i64, a);
+  const ExprId e = integer(ScalarOp::shr, i64, integer(ScalarOp::sub, i64, raw, 0x3fe6a09e667f3bcd), 52);
+  const ExprId m = bits(DType::f64, code_.scalar(ScalarOp::sub, i64, {raw, integer(ScalarOp::shl, i64, e, 52)}));
+  const ExprId s = d.div(d.sub(m, d.k(1)), d.add(m, d.k(1))), z = d.mul(s, s);
+  // log2(m) = 2/ln2 (s + s^3/3 + s^5/5 + ...)
+  const ExprId series = d.poly(z, {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0});
+  const ExprId log2 = d.fma(d.mul(s, series), d.k(2.88539008177792681472), d.to(DType::f64, e));
+  const ExprId t = d.op(ScalarOp::min, d.k(1000), d.op(ScalarOp::max, d.k(-1000), d.mul(y, log2)));
+  const ExprId n = d.op(ScalarOp::round_even, t);
+  const ExprId r = d.mul(d.sub(t, n), d.k(0.69314718055994530942));
+  const ExprId p = d.poly(r, {2.7557319223985890653e-7, 2.7557319223985890653e-6, 2.4801587301587301587e-5,
+                              1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3,
+                              4.1666666666666666667e-2, 1.6666666666666666667e-1, 0.5, 1.0, 1.0});
+  const ExprId biased = integer(ScalarOp::add, i64, to(i64, n), 1023);
+  const ExprId scale = bits(DType::f64, integer(ScalarOp::shl, i64, biased, 52));
+  ExprId v = to(DType::f32, d.mul(p, scale));
+
+  const ExprId ax = abs(x32), ay = abs(y32), zero = k(0), one = k(1);
+  const ExprId grows = test(ScalarOp::gt, ax, one), up = test(ScalarOp::gt, y32, zero);
+  const ExprId towards_inf = test(ScalarOp::eq, code_.scalar(ScalarOp::cast, DType::u8, {grows}),
+                                  code_.scalar(ScalarOp::cast, DType::u8, {up}));
+  const ExprId extreme = either(either(test(ScalarOp::eq, ax, k(inf)), test(ScalarOp::eq, ax, zero)),
+                                test(ScalarOp::eq, ay, k(inf)));
+  v = pick(extreme, pick(towards_inf, k(inf), zero), v);
+  const ExprId whole = test(ScalarOp::eq, op(ScalarOp::floor, y32), y32);
+  const ExprId half = mul(y32, k(0.5));
+  const ExprId odd = both(both(whole, test(ScalarOp::ne, op(ScalarOp::floor, half), half)), test(ScalarOp::lt, ay, k(inf)));
+  const ExprId sign = test(ScalarOp::lt, bits(DType::i32, x32), code_.imm_int(DType::i32, 0));
+  v = pick(both(sign, odd), neg(v), v);
+  const ExprId bad = both(both(test(ScalarOp::lt, x32, zero), negate(whole)), test(ScalarOp::lt, ax, k(inf)));
+  v = pick(bad, k(nan), v);
+  v = pick(either(is_nan(x32), is_nan(y32)), k(nan), v);
+  v = pick(both(test(ScalarOp::eq, ax, one), test(ScalarOp::eq, ay, k(inf))), one, v);
+  return pick(either(test(ScalarOp::eq, y32, zero), test(ScalarOp::eq, x32, one)), one, v);
+}
+
+/// Remainder with the sign of y; exact. In f64 each round takes 29 bits off the quotient, which has at most 277.
+ExprId Math::mod(ExprId x32, ExprId y32) {
+  Math d(code_, DType::f64);
+  const ExprId y = d.abs(to(DType::f64, y32)), x = to(DType::f64, x32);
+  ExprId r = d.abs(x);
+  for (int shift = 29 * 9; shift >= 0; shift -= 29) {
+    const ExprId step = d.mul(y, d.k(std::ldexp(1.0, shift)));
+    const ExprId q = d.op(ScalarOp::floor, d.div(r, step));
+    r = d.fma(d.neg(q), step, r);
+    r = d.pick(test(ScalarOp::lt, r, d.k(0)), d.add(r, step), r);
+  }
+  r = d.pick(test(ScalarOp::lt, x, d.k(0)), d.neg(r), r);
+  const ExprId differ = either(both(test(ScalarOp::lt, r, d.k(0)), test(ScalarOp::gt, y32, k(0))),
+                               both(test(ScalarOp::gt, r, d.k(0)), test(ScalarOp::lt, y32, k(0))));
+  const ExprId y_signed = to(DType::f64, y32);
+  ExprId v = to(DType::f32, d.pick(differ, d.add(r, y_signed), r));
+  // x mod inf is x or, with the other sign, that inf; x mod 0 and inf mod y are NaN.
+  const ExprId y_inf = test(ScalarOp::eq, abs(y32), k(inf));
+  const ExprId other_sign = either(both(test(ScalarOp::lt, x32, k(0)), test(ScalarOp::gt, y32, k(0))),
+                                   both(test(ScalarOp::gt, x32, k(0)), test(ScalarOp::lt, y32, k(0))));
+  v = pick(y_inf, pick(other_sign, y32, x32), v);
+  const ExprId bad = either(either(test(ScalarOp::eq, y32, k(0)), test(ScalarOp::eq, abs(x32), k(inf))),
+                            either(is_nan(x32), is_nan(y32)));
+  return pick(bad, k(nan), v);
+}
+
+/// Wraps; a negative exponent gives 0 unless the base is 1 or -1.
+ExprId integer_pow(Code& code, DType t, ExprId x, ExprId y) {
+  const auto op = [&](ScalarOp o, ExprId a, ExprId b) { return code.scalar(o, t, {a, b}); };
+  const auto test = [&](ScalarOp o, ExprId a, ExprId b) { return code.scalar(o, DType::boolean, {a, b}); };
+  const ExprId zero = code.imm_int(t, 0), one = code.imm_int(t, 1);
+  ExprId result = one, square = x;
+  for (unsigned b = 0; b < bits(t) - (is_signed(t) ? 1 : 0); ++b) {
+    const ExprId bit = op(ScalarOp::bit_and, op(ScalarOp::shr, y, code.imm_int(t, b)), one);
+    result = code.scalar(ScalarOp::select, t, {test(ScalarOp::ne, bit, zero), op(ScalarOp::mul, result, square), result});
+    square = op(ScalarOp::mul, square, square);
+  }
+  if (!is_signed(t)) return result;
+  const ExprId minus = code.imm_int(t, -1);
+  const ExprId odd = test(ScalarOp::ne, op(ScalarOp::bit_and, y, one), zero);
+  const ExprId of_minus = code.scalar(ScalarOp::select, t, {odd, minus, one});
+  ExprId negative = code.scalar(ScalarOp::select, t, {test(ScalarOp::eq, x, minus), of_minus, zero});
+  negative = code.scalar(ScalarOp::select, t, {test(ScalarOp::eq, x, one), one, negative});
+  return code.scalar(ScalarOp::select, t, {test(ScalarOp::lt, y, zero), negative, result});
+}
+
+}  // namespace
+
+bool supported(ScalarOp op, DType operand) {
+  const bool expanded = is_transcendental(op) || op == ScalarOp::mod;
+  return !(expanded && operand == DType::f64);
+}
+
+ExprId scalar(Code& code, ScalarOp op, DType result, const std::vector<ExprId>& args) {
+  const DType t = code.type(args[0]).dtype;
+  const bool own = is_transcendental(op) || (op == ScalarOp::mod && is_float(t));
+  if (!own) return code.scalar(op, result, args);
+  if (!is_float(t)) return integer_pow(code, t, args[0], args[1]);
+  Math m(code, DType::f32);
+  const ExprId x = t == DType::f32 ? args[0] : m.to(DType::f32, args[0]);
+  const ExprId y = args.size() < 2 ? tir::none : t == DType::f32 ? args[1] : m.to(DType::f32, args[1]);
+  ExprId r = tir::none;
+  switch (op) {
+    case ScalarOp::exp: r = m.exp(x); break;
+    case ScalarOp::log: r = m.log(x); break;
+    case ScalarOp::tanh: r = m.tanh(x); break;
+    case ScalarOp::erf: r = m.erf(x); break;
+    case ScalarOp::sigmoid: r = m.sigmoid(x); break;
+    case ScalarOp::sin: r = m.circular(x, 0); break;
+    case ScalarOp::cos: r = m.circular(x, 1); break;
+    case ScalarOp::pow: r = m.pow(x, y); break;
+    case ScalarOp::mod: r = m.mod(x, y); break;
+    default: TENON_BUG("a transcendental operation without an expansion");
+  }
+  return t == DType::f32 ? r : m.to(t, r);
+}
+
+}  // namespace tenon::te_lowering
