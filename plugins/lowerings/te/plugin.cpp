@@ -17,4 +17,4 @@ void describe(tenon::Registration& r) { r.add(te_lowering_info()); }
 
 }  // namespace
 
-TENON_PLUGIN("tenon.te", "0.1.0", "Lowering of tensor expressions to vector kernels", describe)
+TENON_PLUGIN("tenon.te", "0.1.0", "Lowering of tensor expressions to vector kernels", describe, TN_KIND_LOWERING);
