@@ -41,7 +41,7 @@ Status check_loops(const te::Compute& c, const te::Stage& s, const StageSchedule
   for (std::size_t k = 0; k < n; ++k)
     if (!complete[k]) {
       const std::int64_t extent = k < n_out ? s.axes[k].extent : s.reduce[k - n_out].extent;
-      if (extent != 1) return bad_schedule(s, "leaves axis " + std::to_string(k) + " without a loop of step 1 or a vector loop");
+      if (extent > 1 || (extent == 0 && k >= n_out)) return bad_schedule(s, "leaves axis " + std::to_string(k) + " without a loop of step 1 or a vector loop");
     }
   (void)c;
   return {};

@@ -1,26 +1,313 @@
-// The second sub-slot: which family schedules a compute.
+// The second sub-slot: which family schedules a compute. Families are tried in order; the first that applies wins.
+//
+//   rows    one output; the other stages walk some leading axes in step with it: those axes are the parallel range, the
+//           stages are computed row by row in worker scratch (softmax, normalisation)
+//   tile    one output with a reduction; stages without reduction that feed it (padding) are computed in the part that a
+//           block of the output needs, in worker scratch, or whole in shared scratch when the kernel is small
+//   map     one output without a reduction
+//   whole   anything: stage after stage, each with the best loops of its own, in shared scratch, by one thread
+//   naive   the same with plain scalar loops; only on request
 #include <algorithm>
+#include <optional>
 
 #include "lowering.h"
+#include "tiling.h"
 
 namespace tenon::te_lowering {
 
 namespace {
 
-Schedule naive(const te::Compute& c) {
-  Schedule r{.family = "naive", .stages = {}};
-  for (std::uint32_t s = 0; s < c.stages.size(); ++s) {
-    StageSchedule x;
-    x.place = std::find(c.outputs.begin(), c.outputs.end(), s) != c.outputs.end() ? Place::output : Place::shared;
-    const std::size_t n = c.stages[s].axes.size() + c.stages[s].reduce.size();
-    for (std::uint32_t a = 0; a < n; ++a) x.loops.push_back({a, 1, LoopKind::serial});
-    r.stages.push_back(std::move(x));
+constexpr std::int64_t enough_blocks = 32;           // of the parallel range
+constexpr std::uint64_t near_bytes = 32 << 10;       // scratch that one output plane reads
+constexpr std::uint64_t shared_bytes = 192 << 10;    // scratch that many output planes read
+constexpr std::uint64_t row_bytes = 256 << 10;
+
+class Scheduler {
+ public:
+  Scheduler(const te::Compute& c, const TargetFacts& target, const Options& options)
+      : c_(c), target_(target), options_(options) {
+    for (const te::Stage& s : c.stages) {
+      facts_.push_back(facts_of(c, s));
+      work_ = checked_add(work_, work_of(c, s)).value_or(UINT64_MAX);
+    }
   }
-  return r;
-}
+
+  Schedule run() {
+    if (options_.naive) return naive();
+    if (auto s = rows()) return *s;
+    if (auto s = tile()) return *s;
+    return whole();
+  }
+
+ private:
+  bool is_output(std::uint32_t s) const {
+    return std::find(c_.outputs.begin(), c_.outputs.end(), s) != c_.outputs.end();
+  }
+  bool small() const { return work_ < static_cast<std::uint64_t>(options_.parallel_work); }
+  /// The last stage, when it is the only output.
+  std::optional<std::uint32_t> root() const {
+    const auto last = static_cast<std::uint32_t>(c_.stages.size() - 1);
+    if (c_.stages.empty() || c_.outputs.size() != 1 || c_.outputs[0] != last) return std::nullopt;
+    return last;
+  }
+
+  Schedule naive() const {
+    Schedule r{.family = "naive", .stages = {}};
+    for (std::uint32_t s = 0; s < c_.stages.size(); ++s) {
+      StageSchedule x{.place = is_output(s) ? Place::output : Place::shared, .loops = {}};
+      for (std::uint32_t a = 0; a < facts_[s].extent.size(); ++a) x.loops.push_back({a, 1, LoopKind::serial});
+      r.stages.push_back(std::move(x));
+    }
+    return r;
+  }
+
+  /// The best loops of a stage on its own, all serial.
+  std::vector<LoopSpec> alone(const StageFacts& f) const {
+    const Tiling t = tiling_of(f, target_);
+    std::vector<LoopSpec> loops = outer_loops(f, t);
+    append(loops, tile_loops(f, t));
+    return loops;
+  }
+
+  /// As alone(), for a stage that is computed in pieces: copies of rows are unrolled, so that their masks are constants.
+  std::vector<LoopSpec> piece(const StageFacts& f) const {
+    Tiling t = tiling_of(f, target_);
+    if (!f.reduction && !f.transcendental && t.vec >= 0 && f.extent[t.vec] <= 16 * t.lanes)
+      t.block[t.vec] = std::max(f.extent[t.vec], t.lanes);
+    std::vector<LoopSpec> loops = outer_loops(f, t);
+    append(loops, tile_loops(f, t));
+    return loops;
+  }
+
+  static void append(std::vector<LoopSpec>& to, const std::vector<LoopSpec>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  }
+
+  Schedule whole() const {
+    Schedule r{.family = "whole", .stages = {}};
+    for (std::uint32_t s = 0; s < c_.stages.size(); ++s)
+      r.stages.push_back({.place = is_output(s) ? Place::output : Place::shared, .loops = alone(facts_[s])});
+    return r;
+  }
+
+  // ---- rows
+
+  /// How many leading axes every stage shares with the root, each loading the others at its own position.
+  std::size_t shared_axes(std::uint32_t root) const {
+    std::size_t k = c_.stages[root].axes.size();
+    for (std::uint32_t s = 0; s < root; ++s) {
+      const te::Stage& st = c_.stages[s];
+      k = std::min(k, st.axes.size());
+      for (std::size_t d = 0; d < k; ++d)
+        if (st.axes[d].extent != c_.stages[root].axes[d].extent) k = d;
+    }
+    for (std::uint32_t s = 0; s <= root; ++s)
+      for (te::ExprId id : te::reachable(c_, c_.stages[s].value)) {
+        const te::Expr& e = c_.exprs[id];
+        if (e.kind != te::Kind::load || c_.is_input(e.n)) continue;
+        for (std::size_t d = 0; d < k; ++d) {
+          const te::Expr& i = c_.exprs[e.args[d]];
+          if (i.kind != te::Kind::axis || i.n != d) k = d;
+        }
+      }
+    return k;
+  }
+
+  std::optional<Schedule> rows() const {
+    const auto last = root();
+    if (!last || *last == 0) return std::nullopt;
+    bool reductions_before = false;
+    for (std::uint32_t s = 0; s < *last; ++s) reductions_before |= facts_[s].reduction != nullptr;
+    const std::size_t k = shared_axes(*last);
+    if (!reductions_before || k == 0) return std::nullopt;
+    Schedule r{.family = "rows", .stages = {}};
+    std::uint64_t scratch = 0;
+    for (std::uint32_t s = 0; s <= *last; ++s) {
+      StageFacts f = facts_[s];
+      std::uint64_t bytes = bits(c_.stages[s].dtype) / 8;
+      for (std::size_t a = 0; a < f.n_out; ++a) {
+        if (a < k) f.extent[a] = 1;
+        else bytes *= static_cast<std::uint64_t>(f.extent[a]);
+      }
+      if (s < *last) scratch += bytes;
+      StageSchedule x{.place = s == *last ? Place::output : Place::worker, .at_stage = *last, .at_loop = static_cast<std::uint32_t>(k)};
+      if (s == *last) {
+        x.at_stage = x.at_loop = 0;
+        for (std::uint32_t a = 0; a < k; ++a) x.loops.push_back({a, 1, LoopKind::parallel});
+      } else {
+        for (std::uint32_t a = 0; a < k; ++a) x.loops.push_back({a, 1, LoopKind::serial});
+      }
+      append(x.loops, alone(f));
+      r.stages.push_back(std::move(x));
+    }
+    if (scratch > row_bytes) return std::nullopt;
+    if (small()) serialise(r.stages[*last]);
+    return r;
+  }
+
+  static void serialise(StageSchedule& s) {
+    for (LoopSpec& l : s.loops)
+      if (l.kind == LoopKind::parallel) l.kind = LoopKind::serial;
+  }
+
+  // ---- tile and map
+
+  /// What the stages that feed the root depend on.
+  struct Feed {
+    std::vector<bool> follows;  ///< by output axis of the root: a producer is loaded at an index that moves with it
+    std::vector<bool> window;   ///< ... and with a reduction axis too
+  };
+
+  /// Producers: stages without reductions that only the root loads.
+  std::optional<Feed> feed(std::uint32_t root) const {
+    const std::size_t n_out = facts_[root].n_out;
+    Feed r{std::vector<bool>(n_out, false), std::vector<bool>(n_out, false)};
+    for (std::uint32_t s = 0; s < root; ++s) {
+      if (facts_[s].reduction) return std::nullopt;
+      for (const Access& a : facts_[s].loads)
+        if (!c_.is_input(a.tensor)) return std::nullopt;
+    }
+    for (te::ExprId id : te::reachable(c_, c_.stages[root].value)) {
+      const te::Expr& e = c_.exprs[id];
+      if (e.kind != te::Kind::load || c_.is_input(e.n)) continue;
+      for (te::ExprId index : e.args) {
+        const te::Affine a = te::affine_of(c_, c_.stages[root], index);
+        if (!a.ok) return std::nullopt;
+        bool with_reduction = false;
+        for (std::size_t k = n_out; k < a.coeff.size(); ++k) with_reduction |= a.coeff[k] != 0;
+        for (std::size_t k = 0; k < n_out; ++k)
+          if (a.coeff[k] != 0) {
+            r.follows[k] = true;
+            r.window[k] = r.window[k] || with_reduction;
+          }
+      }
+    }
+    return r;
+  }
+
+  std::optional<Schedule> tile() const {
+    const auto last = root();
+    if (!last) return std::nullopt;
+    const StageFacts& f = facts_[*last];
+    const auto feeds = feed(*last);
+    if (!feeds) return std::nullopt;
+    const Tiling t = tiling_of(f, target_);
+    Schedule r{.family = f.reduction ? "tile" : "map", .stages = {}};
+    StageSchedule x{.place = Place::output, .loops = {}};
+    const bool producers = *last > 0;
+    std::size_t attach = 0;
+    const bool share = producers && small();
+    if (producers && !share) {
+      x.loops = blocks_of_feed(f, t, *feeds, *last);
+      attach = x.loops.size();
+    }
+    std::vector<std::int64_t> left = f.extent;  // of each axis inside the loops so far
+    for (const LoopSpec& l : x.loops) left[l.axis] = std::min(left[l.axis], l.step);
+    StageFacts inner = f;
+    inner.extent = left;
+    append(x.loops, outer_loops(inner, t));
+    if (!producers && !small()) in_parallel(x.loops, f, t);
+    append(x.loops, tile_loops(f, t));
+    for (std::uint32_t s = 0; s < *last; ++s) {
+      StageFacts part = facts_[s];
+      StageSchedule p{.place = share ? Place::shared : Place::worker, .loops = piece(part)};
+      if (!share) p.at_stage = *last, p.at_loop = static_cast<std::uint32_t>(attach);
+      r.stages.push_back(std::move(p));
+    }
+    r.stages.push_back(std::move(x));
+    return r;
+  }
+
+  /// Parallel loops over blocks of the axes that producers follow, so that a block's part of them fits the scratch.
+  std::vector<LoopSpec> blocks_of_feed(const StageFacts& f, const Tiling& t, const Feed& feeds, std::uint32_t root) const {
+    bool reused = false;  // by output axes that no producer follows
+    for (std::size_t a = 0; a < f.n_out; ++a) reused |= !feeds.follows[a] && f.extent[a] > 1;
+    const std::uint64_t budget = reused ? shared_bytes : near_bytes;
+    std::vector<LoopSpec> loops;
+    std::vector<std::int64_t> step = f.extent;
+    std::int64_t count = 1;
+    const auto put = [&](std::uint32_t a, std::int64_t s) {
+      if (s >= f.extent[a]) return;
+      loops.push_back({a, s, LoopKind::parallel});
+      count *= (f.extent[a] + s - 1) / s;
+      step[a] = s;
+    };
+    for (std::uint32_t a = 0; a < f.n_out; ++a)
+      if (feeds.follows[a] && !feeds.window[a] && static_cast<int>(a) != t.vec) put(a, t.block[a]);
+    const std::int64_t wanted = small() ? 1 : std::max<std::int64_t>(1, 8 / count);
+    for (std::uint32_t a = 0; a < f.n_out; ++a) {
+      if (!feeds.window[a] || static_cast<int>(a) == t.vec) continue;
+      // Fewest blocks that fit the scratch and keep the threads busy, whole tiles each.
+      const std::int64_t tiles = std::max<std::int64_t>(1, (f.extent[a] + t.block[a] - 1) / t.block[a]);
+      for (std::int64_t n = std::min(wanted, tiles); n <= tiles; ++n) {
+        step[a] = (tiles + n - 1) / n * t.block[a];
+        if (n == tiles || scratch(root, step) <= budget) break;
+      }
+      put(a, step[a]);
+    }
+    // Nothing to cut there: cut what reuses the producers, which are then computed once per block.
+    if (loops.empty() && reused && !small()) {
+      std::uint32_t widest = 0;
+      std::int64_t extent = 0;
+      for (std::uint32_t a = 0; a < f.n_out; ++a)
+        if (!feeds.follows[a] && static_cast<int>(a) != t.vec && f.extent[a] > extent) widest = a, extent = f.extent[a];
+      const std::int64_t quarter = (extent + 3) / 4;
+      if (extent > 0) put(widest, (quarter + t.block[widest] - 1) / t.block[widest] * t.block[widest]);
+    }
+    return loops;
+  }
+
+  /// Bytes of the producers' parts for a block of the root of `step` elements per axis.
+  std::uint64_t scratch(std::uint32_t root, const std::vector<std::int64_t>& step) const {
+    std::uint64_t total = 0;
+    for (te::ExprId id : te::reachable(c_, c_.stages[root].value)) {
+      const te::Expr& e = c_.exprs[id];
+      if (e.kind != te::Kind::load || c_.is_input(e.n)) continue;
+      std::uint64_t bytes = bits(e.dtype) / 8;
+      const Shape shape = c_.shape_of(e.n);
+      for (std::size_t d = 0; d < e.args.size(); ++d) {
+        const te::Affine a = te::affine_of(c_, c_.stages[root], e.args[d]);
+        std::int64_t n = 1;
+        for (std::size_t k = 0; k < a.coeff.size(); ++k) n += std::abs(a.coeff[k]) * (std::max<std::int64_t>(step[k], 1) - 1);
+        bytes *= static_cast<std::uint64_t>(std::min(n, shape[d]));
+      }
+      total += bytes;
+    }
+    return total;
+  }
+
+  /// Makes as many of the first loops parallel as give enough blocks. One long axis is cut into blocks of its own.
+  void in_parallel(std::vector<LoopSpec>& loops, const StageFacts& f, const Tiling& t) const {
+    std::int64_t count = 1;
+    for (LoopSpec& l : loops) {
+      if (count >= enough_blocks) return;
+      const std::int64_t n = (f.extent[l.axis] + l.step - 1) / l.step;
+      const bool last_map_loop = !f.reduction && static_cast<int>(l.axis) == t.vec;
+      if (last_map_loop && count * n > enough_blocks) {
+        const std::int64_t per_block = n / std::max<std::int64_t>(1, enough_blocks / count);
+        if (per_block > 1) {
+          const LoopSpec inner = l;
+          l = {l.axis, l.step * per_block, LoopKind::parallel};
+          loops.insert(loops.begin() + (&l - loops.data()) + 1, inner);
+          return;
+        }
+      }
+      l.kind = LoopKind::parallel;
+      count *= n;
+    }
+  }
+
+  const te::Compute& c_;
+  const TargetFacts& target_;
+  const Options& options_;
+  std::vector<StageFacts> facts_;
+  std::uint64_t work_ = 0;
+};
 
 }  // namespace
 
-Result<Schedule> schedule(const te::Compute& c, const TargetFacts&, const OptionValues&) { return naive(c); }
+Result<Schedule> schedule(const te::Compute& c, const TargetFacts& target, const OptionValues& values) {
+  return Scheduler(c, target, read_options<Options>(values)).run();
+}
 
 }  // namespace tenon::te_lowering

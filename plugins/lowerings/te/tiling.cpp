@@ -1,0 +1,205 @@
+#include "tiling.h"
+
+#include <algorithm>
+
+namespace tenon::te_lowering {
+
+namespace {
+
+constexpr std::int64_t most_unrolled = 96;  // tile points times unrolled reduction steps: bounds the size of the code
+
+std::int64_t blocks(std::int64_t extent, std::int64_t step) { return extent <= 0 ? 1 : (extent + step - 1) / step; }
+
+/// Cost of one load of a whole vector, in loads.
+double load_cost(std::int64_t step, double lanes) {
+  if (step == 0 || step == 1) return 1;
+  if (step >= 2 && step <= 4) return static_cast<double>(step) + 0.5;
+  return step == irregular ? 1.5 * lanes : 1.2 * lanes;
+}
+
+/// Cost per point of the stage when `v` is spread over lanes (-1: none).
+double vector_cost(const StageFacts& f, int v, std::int64_t lanes) {
+  const double l = v < 0 ? 1 : static_cast<double>(lanes);
+  double cost = 0.5;
+  for (const Access& a : f.loads) {
+    const double weight = f.reduction && !a.in_reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
+    cost += weight * (v < 0 ? 1 : load_cost(a.step[v], l));
+  }
+  const bool folds = v >= static_cast<int>(f.n_out);
+  if (v >= 0 && !folds) {
+    const double weight = f.reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
+    cost += weight * (f.store[v] == 1 ? 1 : 1.5 * l);
+  }
+  if (v < 0) return cost + f.operations;
+  const double extent = static_cast<double>(std::max<std::int64_t>(f.extent[v], 1));
+  const double vectors = static_cast<double>(blocks(f.extent[v], lanes));
+  cost += f.operations * 0.5;
+  cost *= vectors / extent;
+  if (folds) cost += 20.0 / static_cast<double>(f.reduction_volume());
+  return cost;
+}
+
+void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
+  const std::int64_t lanes = std::min<std::int64_t>(64, target.vector_bytes / std::max(1u, f.element_bytes));
+  if (lanes <= 1) return;
+  double best = vector_cost(f, -1, 1);
+  // Later axes first: at equal cost the innermost one is taken.
+  for (int v = static_cast<int>(f.extent.size()) - 1; v >= 0; --v) {
+    const bool folds = v >= static_cast<int>(f.n_out);
+    if (folds && (!f.reduction || f.reduction->dtype == DType::boolean)) continue;
+    if (f.extent[v] <= 1) continue;
+    const double cost = vector_cost(f, v, lanes) * (folds ? 1.05 : 1);
+    if (cost < best) best = cost, t.vec = v, t.lanes = lanes;
+  }
+}
+
+/// Searches the register tile of a reduction. Tile sizes count vectors on the vector axis.
+class TileSearch {
+ public:
+  TileSearch(const StageFacts& f, const TargetFacts& target, const Tiling& t) : f_(f), t_(t) {
+    registers_ = std::max<int>(4, static_cast<int>(target.vector_registers));
+    for (std::size_t a = 0; a < f.n_out; ++a) count_.push_back(units(a));
+    size_.assign(f.n_out, 1);
+  }
+  std::vector<std::int64_t> run() {
+    best_ = size_;
+    best_cost_ = cost();
+    descend(0, 1);
+    return best_;
+  }
+
+ private:
+  std::int64_t units(std::size_t a) const {
+    return static_cast<int>(a) == t_.vec ? blocks(f_.extent[a], t_.lanes) : std::max<std::int64_t>(f_.extent[a], 1);
+  }
+
+  void descend(std::size_t a, std::int64_t points) {
+    if (a == size_.size()) {
+      if (const double c = cost(); c < best_cost_) best_cost_ = c, best_ = size_;
+      return;
+    }
+    const std::int64_t most = std::min<std::int64_t>({count_[a], 14, registers_ / points});
+    for (std::int64_t u = 1; u <= most; ++u) {
+      size_[a] = u;
+      descend(a + 1, points * u);
+    }
+    size_[a] = 1;
+  }
+
+  /// Cycles of the whole stage per step of its reduction, for a machine with two loads and two multiply-adds a cycle.
+  double cost() const {
+    double tiles = 1, points = 1, variants = 1, peak = 1;
+    std::vector<double> mean(size_.size());
+    for (std::size_t a = 0; a < size_.size(); ++a) {
+      const double n = static_cast<double>(blocks(count_[a], size_[a]));
+      mean[a] = static_cast<double>(count_[a]) / n;
+      tiles *= n;
+      points *= mean[a];
+      peak *= static_cast<double>(size_[a]);
+      if (count_[a] % size_[a] != 0) variants *= 1.03;
+    }
+    double loads = 0, held = 0, largest = 0;
+    for (const Access& x : f_.loads) {
+      if (!x.in_reduction) continue;
+      double n = 1, most = 1;
+      for (std::size_t a = 0; a < size_.size(); ++a)
+        if (x.step[a] != 0) n *= mean[a], most *= static_cast<double>(size_[a]);
+      const double unit = t_.vec < 0 ? 1 : load_cost(x.step[t_.vec], static_cast<double>(t_.lanes));
+      loads += n * unit;
+      held += most;
+      largest = std::max(largest, most);
+    }
+    if (peak + held - largest + 1 > registers_) return 1e300;
+    const double steps = static_cast<double>(f_.reduction_volume()) /
+                         (t_.vec >= static_cast<int>(f_.n_out) ? static_cast<double>(t_.lanes) : 1.0);
+    const double chain = points < 8 ? 4.0 : 0;  // latency of the accumulators
+    const double cycles = std::max({points * f_.operations / 2, loads / 2, chain}) + 0.5;
+    const double fixed = (12 + 4 * points) / std::max(1.0, steps);
+    return tiles * (cycles + fixed) * variants;
+  }
+
+  const StageFacts& f_;
+  const Tiling& t_;
+  int registers_ = 16;
+  std::vector<std::int64_t> count_, size_, best_;
+  double best_cost_ = 0;
+};
+
+/// Axes that all loads follow first (batch), then those that the vector loads follow, rows last: what the vector loads
+/// read stays in the nearest cache while the rows go by.
+std::vector<std::uint32_t> order_of(const StageFacts& f, const Tiling& t) {
+  std::vector<std::uint32_t> order;
+  std::vector<int> rank;
+  for (std::uint32_t a = 0; a < f.n_out; ++a) {
+    bool all = true, vectors = false;
+    for (const Access& x : f.loads) {
+      if (f.reduction && !x.in_reduction) continue;
+      all &= x.step[a] != 0;
+      vectors |= x.step[a] != 0 && t.vec >= 0 && x.step[t.vec] != 0;
+    }
+    order.push_back(a);
+    rank.push_back(all ? 0 : vectors ? 1 : 2);
+  }
+  if (f.reduction && t.vec < static_cast<int>(f.n_out))
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
+  return order;
+}
+
+}  // namespace
+
+Tiling tiling_of(const StageFacts& f, const TargetFacts& target) {
+  Tiling t;
+  choose_vector(f, target, t);
+  t.block.assign(f.n_out, 1);
+  if (f.reduction) {
+    t.block = TileSearch(f, target, t).run();
+    if (t.vec >= 0 && t.vec < static_cast<int>(f.n_out)) t.block[t.vec] *= t.lanes;
+    if (t.vec >= static_cast<int>(f.n_out)) {
+      std::int64_t points = 1;
+      for (std::int64_t b : t.block) points *= b;
+      t.slots = std::clamp<std::int64_t>(8 / points, 1, blocks(f.extent[t.vec], t.lanes));
+    }
+  } else if (t.vec >= 0) {
+    const std::int64_t vectors = f.transcendental ? 1 : 4;
+    t.block[t.vec] = t.lanes * std::min(vectors, blocks(f.extent[t.vec], t.lanes));
+  }
+  t.order = order_of(f, t);
+  return t;
+}
+
+std::vector<LoopSpec> outer_loops(const StageFacts& f, const Tiling& t) {
+  std::vector<LoopSpec> r;
+  for (std::uint32_t a : t.order)
+    if (f.extent[a] > t.block[a]) r.push_back({a, t.block[a], LoopKind::serial});
+  return r;
+}
+
+std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
+  std::vector<LoopSpec> r;
+  std::int64_t points = 1;
+  for (std::uint32_t a = 0; a < f.n_out; ++a)
+    points *= static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
+  // Reduction loops, outermost first; the innermost ones are unrolled while the code stays small.
+  std::vector<LoopKind> kind(f.extent.size(), LoopKind::serial);
+  for (std::size_t a = f.extent.size(); a-- > f.n_out;) {
+    if (static_cast<int>(a) == t.vec || f.extent[a] > 9 || points * f.extent[a] > most_unrolled) break;
+    kind[a] = LoopKind::unroll;
+    points *= std::max<std::int64_t>(f.extent[a], 1);
+  }
+  const bool folds = t.vec >= static_cast<int>(f.n_out);
+  for (std::uint32_t a = static_cast<std::uint32_t>(f.n_out); a < f.extent.size(); ++a)
+    if (static_cast<int>(a) != t.vec) r.push_back({a, 1, kind[a]});
+  if (folds) {
+    const auto v = static_cast<std::uint32_t>(t.vec);
+    if (f.extent[v] > t.slots * t.lanes) r.push_back({v, t.slots * t.lanes, LoopKind::serial});
+    if (t.slots > 1) r.push_back({v, t.lanes, LoopKind::unroll});
+  }
+  for (std::uint32_t a = 0; a < f.n_out; ++a) {
+    if (static_cast<int>(a) == t.vec) r.push_back({a, t.lanes, LoopKind::unroll});
+    else if (t.block[a] > 1) r.push_back({a, 1, LoopKind::unroll});
+  }
+  if (t.vec >= 0) r.push_back({static_cast<std::uint32_t>(t.vec), t.lanes, LoopKind::vector});
+  return r;
+}
+
+}  // namespace tenon::te_lowering
