@@ -10,6 +10,7 @@
 #ifndef TENON_KERNEL_H
 #define TENON_KERNEL_H
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -53,7 +54,11 @@ struct Expr {
   double f = 0;
   std::int64_t i = 0;
   std::vector<ExprId> args;
-  bool operator==(const Expr&) const = default;
+  /// `f` by its bits: NaN equals itself, -0 is not 0.
+  bool operator==(const Expr& o) const {
+    return kind == o.kind && op == o.op && type == o.type && n == o.n && i == o.i && args == o.args &&
+           std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(o.f);
+  }
 };
 
 /// A variable: a loop counter (i64), or a register that `assign` may set any number of times (an accumulator).
@@ -113,6 +118,10 @@ struct Kernel {
 
 /// Laws of kernels (types agree, ids in range, masks boolean, ...); empty when they hold, else the first breach.
 std::string check(const Kernel& k);
+
+/// The same kernel with expressions and statements numbered in the order of the text form, without those that nothing
+/// uses. Equal code gets equal numbers, however it was built. Only for kernels that keep the laws.
+Kernel renumbered(const Kernel& k);
 
 }  // namespace tenon::tir
 
