@@ -25,7 +25,7 @@ E clipped(const OpContext& c, E x) {
   return x;
 }
 
-Result<Types> infer(const OpContext& c) {
+Result<Types> clip_type(const OpContext& c) {
   if (c.real("min") != c.real("min") || c.real("max") != c.real("max")) return c.error("a bound is NaN");
   return infer_same(c, number);
 }
@@ -34,7 +34,7 @@ Result<Types> infer(const OpContext& c) {
 
 OpDef clip() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  OpDef d = unary_op("clip", "Clamps: out[i] = min(max, max(min, x[i])); NaN stays NaN.", infer, elementwise<clipped>);
+  OpDef d = unary_op("clip", "Clamps: out[i] = min(max, max(min, x[i])); NaN stays NaN.", clip_type, elementwise<clipped>);
   d.attrs = {{"min", AttrKind::real, "lower bound", -infinity}, {"max", AttrKind::real, "upper bound", infinity}};
   return d;
 }

@@ -4,7 +4,7 @@ namespace tenon::ops {
 
 namespace {
 
-Result<Types> infer(const OpContext& c) {
+Result<Types> select_type(const OpContext& c) {
   if (Status s = accept(c, boolean_type, 0); !s) return s.errors();
   const TensorType &x = c.operands[1], &y = c.operands[2];
   if (x.dtype != y.dtype)
@@ -16,11 +16,11 @@ Result<Types> infer(const OpContext& c) {
   return Types{TensorType(x.dtype, *dims)};
 }
 
-Status compute(const OpContext& c, te::Builder& b) {
-  auto type = infer(c);
+Status select_compute(const OpContext& c, te::Builder& b) {
+  auto type = select_type(c);
   if (!type) return type.errors();
   b.output(b.stage("out", (*type)[0].shape(), [&](auto i) {
-    // The operands are always readable: the condition guards nothing, so cast-free loads stand on both sides.
+    // Both sides are in bounds whatever the condition.
     return te::select(load_broadcast(b.input(0), i), load_broadcast(b.input(1), i), load_broadcast(b.input(2), i));
   }));
   return {};
@@ -34,8 +34,8 @@ OpDef select() {
   d.doc = "Choice: out[i] = cond[i] ? a[i] : b[i], with broadcasting of all three.";
   d.min_operands = d.max_operands = 3;
   d.fusion = FusionKind::broadcast;
-  d.infer = infer;
-  d.compute = compute;
+  d.infer = select_type;
+  d.compute = select_compute;
   return d;
 }
 

@@ -1,6 +1,7 @@
 #include "core/ops/support/common.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon::ops {
 
@@ -83,6 +84,12 @@ E load_broadcast(T t, std::span<const E> i) {
     index.push_back(shape[k] == 1 ? t.b->i64(0) : axis);
   }
   return t(index);
+}
+
+E lowest(te::Builder& b, DType t) {
+  if (is_float(t)) return b.imm(t, -std::numeric_limits<double>::infinity());
+  const unsigned n = bits(t) - 1;
+  return b.imm_int(t, is_signed(t) ? static_cast<std::int64_t>(~std::uint64_t{0} << n) : 0);
 }
 
 std::vector<te::Axis> reduce_axes(const Shape& extents) {

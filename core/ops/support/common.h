@@ -43,6 +43,8 @@ Status need_length(const OpContext& c, std::string_view attr, std::size_t length
 
 /// The element of `t` that belongs to the point `i` of a shape that it broadcasts to.
 E load_broadcast(T t, std::span<const E> i);
+/// -infinity, or the lowest integer.
+E lowest(te::Builder& b, DType t);
 /// All axes of a shape as reduction axes r0, r1, ...
 std::vector<te::Axis> reduce_axes(const Shape& extents);
 
