@@ -47,12 +47,15 @@ class StageRun {
       inner_.emplace(c_, s_, c_.exprs[reduce_].args[0], across_ ? rank : 0, across_ ? rank + s_.reduce.size() : rank,
                      te::none, inner_lanes, !across_ && c_.exprs[reduce_].fold == te::Fold::sum);
     }
+    if (std::string why = error(); !why.empty()) return why;
     for (std::int64_t at = 0; at < outputs_; at += static_cast<std::int64_t>(lanes))
       one_block(at, static_cast<std::size_t>(std::min<std::int64_t>(outputs_ - at, static_cast<std::int64_t>(lanes))));
-    return outer_->error().empty() && inner_ ? inner_->error() : outer_->error();
+    return error();
   }
 
  private:
+  const std::string& error() const { return outer_->error().empty() && inner_ ? inner_->error() : outer_->error(); }
+
   void one_block(std::int64_t first, std::size_t count) {
     if (reduce_ != te::none) {
       const te::Expr& e = c_.exprs[reduce_];
@@ -66,7 +69,7 @@ class StageRun {
       }
     }
     outer_->place(first, count, m_);
-    std::memcpy(out_ + static_cast<std::size_t>(first) * width_, outer_->result(), count * width_);
+    std::memmove(out_ + static_cast<std::size_t>(first) * width_, outer_->result(), count * width_);  // may be in place
   }
 
   /// acc[j] = fold over all reduction points, for the output elements of the block.

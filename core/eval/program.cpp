@@ -13,16 +13,23 @@ namespace tenon::eval {
 using te::ExprId;
 using te::Kind;
 
-/// Turns expressions into steps. Index expressions of affine loads become coefficients and leave no instruction.
+/// Where a load reads: element number = affine function of the axes + sum of factor * expression over lane axes.
+struct Place {
+  bool summed = false;
+  te::Affine affine;
+  std::vector<std::pair<ExprId, std::int64_t>> terms;
+};
+
+/// Turns expressions into steps. Affine index expressions become coefficients and leave no instruction.
 struct Program::Compiler {
   const te::Compute& c;
   const te::Stage& s;
-  Program& p;
+  Program& program;
   std::size_t lane_begin, lane_end, max_lanes;
   ExprId leaf;
   std::map<ExprId, std::uint32_t> reg;
   std::map<ExprId, std::uint32_t> level;  // of the expression
-  std::map<ExprId, te::Affine> linear;    // of affine loads: coefficients of the element number
+  std::map<ExprId, Place> places;         // of loads
 
   std::int64_t extent(std::size_t axis) const {
     return axis < s.axes.size() ? s.axes[axis].extent : s.reduce[axis - s.axes.size()].extent;
@@ -31,21 +38,51 @@ struct Program::Compiler {
   bool is_lane(std::size_t axis) const { return axis >= lane_begin && axis < lane_end; }
   std::size_t place_of(std::size_t axis) const { return axis < lane_begin ? axis : axis - (lane_end - lane_begin); }
 
-  /// The element number of a load as an affine function of the axes, if all indices are affine.
-  te::Affine element(const te::Expr& load) {
-    te::Affine sum{true, 0, std::vector<std::int64_t>(n_axes(), 0)};
-    const Shape shape = c.shape_of(load.n);
-    std::int64_t stride = 1;
-    for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
-      te::Affine a = affine_of(c, s, load.args[d]);
-      if (!a.ok) return a;
-      sum.constant += a.constant * stride;
-      for (std::size_t k = 0; k < n_axes(); ++k) sum.coeff[k] += a.coeff[k] * stride;
+  /// Adds factor * index to `p`; false when it is no such sum.
+  bool add_index(Place& p, ExprId index, std::int64_t factor) {
+    std::vector<std::pair<ExprId, std::int64_t>> stack{{index, factor}};
+    while (!stack.empty()) {
+      auto [id, f] = stack.back();
+      stack.pop_back();
+      const te::Expr& e = c.exprs[id];
+      if (te::Affine a = affine_of(c, s, id); a.ok) {
+        p.affine.constant += a.constant * f;
+        for (std::size_t k = 0; k < n_axes(); ++k) p.affine.coeff[k] += a.coeff[k] * f;
+      } else if (e.kind == Kind::scalar && (e.op == ScalarOp::add || e.op == ScalarOp::sub)) {
+        stack.push_back({e.args[0], f});
+        stack.push_back({e.args[1], e.op == ScalarOp::add ? f : -f});
+      } else if (e.kind == Kind::scalar && e.op == ScalarOp::mul && c.exprs[e.args[1]].kind == Kind::imm) {
+        stack.push_back({e.args[0], f * c.exprs[e.args[1]].i});
+      } else if (over_lanes(id)) {
+        p.terms.push_back({id, f});
+      } else {
+        return false;
+      }
     }
-    return sum;
+    return true;
   }
 
-  /// The expressions that need a register, ascending. Also fills `linear`.
+  bool over_lanes(ExprId root) const {
+    for (ExprId id : te::reachable(c, root))
+      if (id == leaf || (c.exprs[id].kind == Kind::axis && !is_lane(c.exprs[id].n))) return false;
+    return true;
+  }
+
+  const Place& place_of_load(ExprId id) {
+    auto [it, fresh] = places.try_emplace(id);
+    Place& p = it->second;
+    if (!fresh) return p;
+    const te::Expr& load = c.exprs[id];
+    const Shape shape = c.shape_of(load.n);
+    p.summed = true;
+    p.affine.coeff.assign(n_axes(), 0);
+    std::int64_t stride = 1;
+    for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d])
+      p.summed = p.summed && add_index(p, load.args[d], stride);
+    return p;
+  }
+
+  /// The expressions that need a register, ascending. Also fills `places`.
   std::vector<ExprId> needed(ExprId root) {
     std::vector<bool> seen(root + 1, false);
     std::vector<ExprId> stack{root}, out;
@@ -59,14 +96,18 @@ struct Program::Compiler {
       out.push_back(id);
       const te::Expr& e = c.exprs[id];
       if (id == leaf) continue;
-      if (e.kind == Kind::load) {
-        if (!find_linear(id))
-          for (ExprId a : e.args) push(a);
-      } else if (te::is_guarded_load(c, e)) {
+      const bool guarded = te::is_guarded_load(c, e);
+      if (guarded) {
         push(e.args[0]);
         push(e.args[2]);
-        if (!find_linear(e.args[1]))
-          for (ExprId a : c.exprs[e.args[1]].args) push(a);
+      }
+      if (guarded || e.kind == Kind::load) {
+        const ExprId load = guarded ? e.args[1] : id;
+        const Place& p = place_of_load(load);
+        if (p.summed)
+          for (auto& [term, factor] : p.terms) push(term);
+        else
+          for (ExprId a : c.exprs[load].args) push(a);
       } else {
         for (ExprId a : e.args) push(a);
       }
@@ -75,18 +116,12 @@ struct Program::Compiler {
     return out;
   }
 
-  bool find_linear(ExprId load) {
-    auto it = linear.find(load);
-    if (it == linear.end()) it = linear.emplace(load, element(c.exprs[load])).first;
-    return it->second.ok;
-  }
-
   std::uint32_t add_reg(ExprId id) {
     Reg r{.dtype = c.exprs[id].dtype};
     r.own.reset(new std::byte[max_lanes * register_width(r.dtype)]);
     r.data = r.own.get();
-    p.regs_.push_back(std::move(r));
-    return reg[id] = static_cast<std::uint32_t>(p.regs_.size() - 1);
+    program.regs_.push_back(std::move(r));
+    return reg[id] = static_cast<std::uint32_t>(program.regs_.size() - 1);
   }
 
   void use(Step& step, ExprId arg) {
@@ -100,25 +135,38 @@ struct Program::Compiler {
     step.n = e.n;
     step.width = register_width(e.dtype);
     step.shape = c.shape_of(e.n);
-    const te::Affine& a = linear.at(load);
-    step.affine = a.ok;
-    if (!a.ok) {
+    const Place& p = places.at(load);
+    step.summed = p.summed;
+    if (!p.summed) {
       for (ExprId i : e.args) use(step, i);
       return;
     }
-    step.constant = a.constant;
-    step.uniform.assign(p.uniform_.size(), 0);
+    for (auto& [term, factor] : p.terms) step.terms.emplace_back(reg.at(term), factor);
+    step.constant = p.affine.constant;
+    step.uniform.assign(program.uniform_.size(), 0);
     std::vector<std::int64_t> extents, coeffs;
     for (std::size_t k = 0; k < n_axes(); ++k) {
       if (is_lane(k)) {
         extents.push_back(extent(k));
-        coeffs.push_back(a.coeff[k]);
-      } else if (a.coeff[k] != 0) {
-        step.uniform[place_of(k)] = a.coeff[k];
+        coeffs.push_back(p.affine.coeff[k]);
+      } else if (p.affine.coeff[k] != 0) {
+        step.uniform[place_of(k)] = p.affine.coeff[k];
         step.level = std::max(step.level, static_cast<std::uint32_t>(place_of(k) + 1));
       }
     }
     step.lanes = LaneMap(extents, coeffs);
+    if (step.what == What::load && p.terms.empty()) check_bounds(step, p.affine);
+  }
+
+  /// An affine load is checked once, over the whole stage.
+  void check_bounds(const Step& step, const te::Affine& a) {
+    std::int64_t low = a.constant, high = a.constant, size = 1;
+    for (std::size_t k = 0; k < n_axes(); ++k) {
+      if (extent(k) == 0) return;  // never loaded
+      (a.coeff[k] < 0 ? low : high) += a.coeff[k] * (extent(k) - 1);
+    }
+    for (std::int64_t d : step.shape) size *= d;
+    if (low < 0 || high >= size) program.out_of_bounds(step, low < 0 ? low : high, size);
   }
 
   void add(ExprId id) {
@@ -127,7 +175,7 @@ struct Program::Compiler {
     step.dst = add_reg(id);
     level[id] = 0;
     if (id == leaf) return;
-    if (e.kind == Kind::imm) return fill_imm(e, p.regs_[step.dst].own.get(), max_lanes);
+    if (e.kind == Kind::imm) return fill_imm(e, program.regs_[step.dst].own.get(), max_lanes);
     if (e.kind == Kind::axis) {
       step.what = is_lane(e.n) ? What::axis : What::uniform_axis;
       step.n = static_cast<std::uint32_t>(place_of(e.n));
@@ -142,8 +190,8 @@ struct Program::Compiler {
         step.level = step.n + 1;
       }
     } else if (e.kind == Kind::load) {
+      step.what = What::load;
       use_load(step, id);
-      step.what = step.affine ? What::affine_load : What::indexed_load;
     } else if (te::is_guarded_load(c, e)) {
       step.what = What::guarded_load;
       use(step, e.args[0]);
@@ -157,7 +205,7 @@ struct Program::Compiler {
       step.narrow = is_narrow(e.dtype) && e.op != ScalarOp::select;
     }
     level[id] = step.level;
-    p.steps_.push_back(std::move(step));
+    program.steps_.push_back(std::move(step));
   }
 };
 
@@ -186,7 +234,8 @@ std::int64_t Program::base(const Step& s) const {
 void Program::place(std::int64_t first, std::size_t count, const Memory& m) {
   count_ = count;
   for (Step& s : steps_) {
-    if (s.what == What::axis || s.affine) s.lanes.place(first, count);
+    s.placed = false;
+    if (s.what == What::axis || s.summed) s.lanes.place(first, count);
     if (s.what == What::axis) {
       const auto v = s.lanes.offsets();
       std::memcpy(regs_[s.dst].own.get(), v.data(), count * sizeof(std::int64_t));
@@ -208,17 +257,8 @@ void Program::execute(Step& s, const Memory& m) {
     case What::uniform_axis:
       std::fill_n(reinterpret_cast<std::int64_t*>(dst.own.get()), count_, uniform_[s.n]);
       return;
-    case What::affine_load: {
-      const std::byte* from = m[s.n] + base(s) * static_cast<std::int64_t>(s.width);
-      if (s.lanes.contiguous()) {
-        dst.data = from + s.lanes.first() * static_cast<std::int64_t>(s.width);
-      } else {
-        s.lanes.copy(s.width, dst.own.get(), from);
-      }
-      return;
-    }
-    case What::indexed_load:
-    case What::guarded_load: return load_indexed(s, m);
+    case What::load:
+    case What::guarded_load: return s.summed ? load_summed(s, m) : load_indexed(s, m);
     case What::map: {
       const void* args[3] = {nullptr, nullptr, nullptr};
       for (std::size_t k = 0; k < s.args.size(); ++k) args[k] = regs_[s.args[k]].data;
@@ -228,38 +268,65 @@ void Program::execute(Step& s, const Memory& m) {
   }
 }
 
-void Program::load_indexed(Step& s, const Memory& m) {
-  const bool guarded = s.what == What::guarded_load;
-  Reg& dst = regs_[s.dst];
-  const std::byte* cond = guarded ? regs_[s.args[0]].data : nullptr;
-  if (guarded) std::memcpy(dst.own.get(), regs_[s.args[1]].data, count_ * s.width);
-  std::vector<std::int64_t> at;
-  if (s.affine) {
-    at = s.lanes.offsets();
-    const std::int64_t b = base(s);
-    for (std::int64_t& o : at) o += b;
-  } else {
-    at.assign(count_, 0);
+void Program::place_offsets(Step& s) {
+  s.placed = true;
+  s.offsets = s.lanes.offsets();
+  for (auto [reg, factor] : s.terms) {
+    const auto* v = reinterpret_cast<const std::int64_t*>(regs_[reg].data);
+    for (std::size_t j = 0; j < count_; ++j) s.offsets[j] += v[j] * factor;
   }
+  const auto [low, high] = std::minmax_element(s.offsets.begin(), s.offsets.end());
+  s.lowest = *low;
+  s.highest = *high;
+}
+
+void Program::out_of_bounds(const Step& s, std::int64_t at, std::int64_t extent) {
+  if (error_.empty()) error_ = fmt::format("load of tensor {} at {} of {}", s.n, at, extent);
+}
+
+void Program::load_summed(Step& s, const Memory& m) {
+  Reg& dst = regs_[s.dst];
+  const auto width = static_cast<std::int64_t>(s.width);
+  const std::int64_t start = base(s);
+  if (s.what == What::load && s.terms.empty()) {  // checked when compiled
+    const std::byte* from = m[s.n] + start * width;
+    if (s.lanes.contiguous()) dst.data = from + s.lanes.first() * width;
+    else s.lanes.copy(s.width, dst.own.get(), from);
+    return;
+  }
+  if (!s.placed) place_offsets(s);
   std::int64_t size = 1;
   for (std::int64_t d : s.shape) size *= d;
+  if (s.what == What::load) {
+    if (s.lowest + start < 0 || s.highest + start >= size)
+      return out_of_bounds(s, s.lowest + start < 0 ? s.lowest + start : s.highest + start, size);
+    return copy_gather(s.width, dst.own.get(), m[s.n] + start * width, s.offsets.data(), count_);
+  }
+  const std::byte* cond = regs_[s.args[0]].data;
+  std::memcpy(dst.own.get(), regs_[s.args[1]].data, count_ * s.width);
+  for (std::size_t j = 0; j < count_; ++j) {
+    if (cond[j] == std::byte{0}) continue;
+    const std::int64_t at = s.offsets[j] + start;
+    if (at < 0 || at >= size) return out_of_bounds(s, at, size);
+    std::memcpy(dst.own.get() + j * s.width, m[s.n] + at * width, s.width);
+  }
+}
+
+void Program::load_indexed(Step& s, const Memory& m) {
+  Reg& dst = regs_[s.dst];
+  const bool guarded = s.what == What::guarded_load;
+  const std::byte* cond = guarded ? regs_[s.args[0]].data : nullptr;
+  if (guarded) std::memcpy(dst.own.get(), regs_[s.args[1]].data, count_ * s.width);
   const std::size_t first_index = guarded ? 2 : 0;
   for (std::size_t j = 0; j < count_; ++j) {
     if (cond && cond[j] == std::byte{0}) continue;
-    bool inside = true;
-    for (std::size_t d = 0; !s.affine && d < s.shape.size(); ++d) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < s.shape.size(); ++d) {
       const std::int64_t i = reinterpret_cast<const std::int64_t*>(regs_[s.args[first_index + d]].data)[j];
-      inside = inside && i >= 0 && i < s.shape[d];
-      at[j] = at[j] * s.shape[d] + i;
-      if (!inside && error_.empty())
-        error_ = fmt::format("load of tensor {} at index {} of axis {}, extent {}", s.n, i, d, s.shape[d]);
+      if (i < 0 || i >= s.shape[d]) return out_of_bounds(s, i, s.shape[d]);
+      at = at * s.shape[d] + i;
     }
-    if (s.affine && (at[j] < 0 || at[j] >= size)) {
-      inside = false;
-      if (error_.empty()) error_ = fmt::format("guarded load of element {} of tensor {}, which has {}", at[j], s.n, size);
-    }
-    if (!inside) continue;
-    std::memcpy(dst.own.get() + j * s.width, m[s.n] + at[j] * static_cast<std::int64_t>(s.width), s.width);
+    std::memcpy(dst.own.get() + j * s.width, m[s.n] + at * static_cast<std::int64_t>(s.width), s.width);
   }
 }
 

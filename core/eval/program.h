@@ -46,7 +46,7 @@ class Program {
   const std::string& error() const { return error_; }
 
  private:
-  enum class What : std::uint8_t { axis, uniform_axis, affine_load, indexed_load, guarded_load, map };
+  enum class What : std::uint8_t { axis, uniform_axis, load, guarded_load, map };
   struct Reg {
     std::unique_ptr<std::byte[]> own;
     const std::byte* data = nullptr;  // `own`, or a place in a tensor
@@ -61,16 +61,24 @@ class Program {
     bool narrow = false;
     std::uint32_t n = 0;              // tensor, or uniform axis
     std::size_t width = 0;
-    bool affine = false;
-    std::int64_t constant = 0;
-    std::vector<std::int64_t> uniform;  // coefficient per uniform axis
-    LaneMap lanes;
     Shape shape;                        // of the tensor
+    // Of a load with an element number that is a sum of a part over uniform axes and a part over lanes:
+    bool summed = false;
+    std::int64_t constant = 0;
+    std::vector<std::int64_t> uniform;                          // coefficient per uniform axis
+    LaneMap lanes;                                              // the affine part over lane axes
+    std::vector<std::pair<std::uint32_t, std::int64_t>> terms;  // (register, factor): the rest
+    std::vector<std::int64_t> offsets;                          // lanes and terms, when `placed`
+    std::int64_t lowest = 0, highest = 0;                       // of them
+    bool placed = false;
   };
   struct Compiler;
 
   void execute(Step& s, const Memory& m);
+  void load_summed(Step& s, const Memory& m);
   void load_indexed(Step& s, const Memory& m);
+  void place_offsets(Step& s);
+  void out_of_bounds(const Step& s, std::int64_t at, std::int64_t extent);
   std::int64_t base(const Step& s) const;
 
   std::vector<Step> steps_;  // by level

@@ -86,6 +86,7 @@ class Round {
 
   /// The value of an inlined stage at `index`, in terms of what is left. With a guard, loads happen only where it holds.
   ExprId instantiate(std::uint32_t s, const std::vector<ExprId>& index, ExprId guard) {
+    if (guard == none && is_identity(index)) return out_.stages[s].value;
     auto key = std::make_tuple(s, index, guard);
     if (auto it = instances_.find(key); it != instances_.end()) return it->second;
     const auto all = reachable(b_.get(), out_.stages[s].value);
@@ -109,6 +110,13 @@ class Round {
       }
     }
     return instances_[key] = map.at(out_.stages[s].value);
+  }
+
+  /// Whether index k is axis k.
+  bool is_identity(const std::vector<ExprId>& index) const {
+    for (std::size_t k = 0; k < index.size(); ++k)
+      if (const Expr& e = b_.get().exprs[index[k]]; e.kind != Kind::axis || e.n != k) return false;
+    return true;
   }
 
   E handle(ExprId id) { return {&b_, id}; }
