@@ -114,7 +114,7 @@ TEST_CASE("storage request: too much at once is refused with all that is needed 
 }
 
 TEST_CASE("storage request: canonical form") {
-  StorageRequest r = request({{"z", 0, 2, 0}, {"late", 2, 3, 8}, {"empty", 4, 4, 8}, {"first", 0, 1, 8}});
+  StorageRequest r = request({{"z", 1, 2, 0}, {"late", 2, 3, 8}, {"empty", 4, 4, 8}, {"first", 0, 2, 8}});
   r.joins.push_back({3, 0, 0});
   std::vector<std::uint32_t> where;
   const auto c = prepare_request(r, &where);

@@ -8,7 +8,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -44,15 +46,17 @@ constexpr std::uint64_t round_up(std::uint64_t x, std::uint64_t m) { return (x +
 
 namespace detail {
 
-/// Occupied rectangles (bytes x steps) of one pool, ascending by first byte, in blocks of at most 64 so that an insertion
-/// moves little and a scan compares a whole block's steps without a branch. Rectangles may overlap in bytes.
-class Occupied {
+/// A rectangle of a pool that is taken.
+struct Box {
+  std::uint64_t lo, hi;      // bytes
+  std::uint32_t first, end;  // steps
+  std::uint32_t token;
+};
+
+/// Boxes ascending by first byte, in blocks of at most 64, so that an insertion moves little and a scan compares a whole
+/// block's steps without a branch. Boxes may overlap in bytes.
+class Boxes {
  public:
-  struct Box {
-    std::uint64_t lo, hi;        // bytes
-    std::uint32_t first, end;    // steps
-    std::uint32_t token;
-  };
 
   void add(const Box& b) {
     const auto at = std::upper_bound(blocks_.begin(), blocks_.end(), b.lo,
@@ -67,14 +71,15 @@ class Occupied {
   }
 
   /// Calls see(box) for each box that shares a step with [first, end), ascending by box.lo, until it returns false.
-  /// Returns how many boxes were looked at.
+  /// Returns the work done, in units of tn_host.tick.
   template <class See>
   std::uint64_t scan(std::uint32_t first, std::uint32_t end, See see) const {
     std::uint64_t looked = 0;
     for (const auto& p : blocks_) {
       const Block& b = *p;
-      looked += kBlock;
+      ++looked;
       if (b.min_first >= end || b.max_end <= first) continue;
+      looked += kBlock / 8;
       unsigned char hit[kBlock];
       for (unsigned k = 0; k < kBlock; ++k) hit[k] = (b.first[k] < end) & (b.end[k] > first);
       for (unsigned w = 0; w < kBlock; w += 8) {
@@ -125,6 +130,45 @@ class Occupied {
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 
+/// The taken boxes of one pool. Most tokens live shortly, so beside the list of all boxes there are lists by time: at each
+/// scale, windows of 2h steps that begin every h steps and hold the boxes that touch them. A question about [first, end)
+/// is answered by the smallest window that contains it.
+class Occupied {
+ public:
+  /// `halves`: h of each scale, ascending.
+  Occupied(std::uint32_t n_steps, const std::vector<std::uint32_t>& halves) {
+    for (const std::uint32_t h : halves) scales_.push_back({h, std::vector<Boxes>(n_steps / h + 1)});
+  }
+
+  /// How many windows of scale h an interval touches.
+  static std::uint64_t touched(std::uint32_t h, std::uint32_t first, std::uint32_t end) {
+    return (end - 1) / h - first_window(h, first) + 1;
+  }
+
+  void add(const Box& b) {
+    all_.add(b);
+    for (Scale& s : scales_)
+      for (std::uint32_t k = first_window(s.h, b.first); k <= (b.end - 1) / s.h; ++k) s.windows[k].add(b);
+  }
+
+  template <class See>
+  std::uint64_t scan(std::uint32_t first, std::uint32_t end, See see) const {
+    for (const Scale& s : scales_)
+      if (end - first / s.h * s.h <= 2 * s.h) return s.windows[first / s.h].scan(first, end, see);
+    return all_.scan(first, end, see);
+  }
+
+ private:
+  struct Scale {
+    std::uint32_t h;
+    std::vector<Boxes> windows;
+  };
+  static std::uint32_t first_window(std::uint32_t h, std::uint32_t first) { return first / h - (first >= h ? 1 : 0); }
+
+  Boxes all_;
+  std::vector<Scale> scales_;  // finest first
+};
+
 }  // namespace detail
 
 /// Slots of a request as they are filled in. Keeps the hard rules as long as only slots that lowest() returned since the
@@ -135,8 +179,9 @@ class Placer {
   enum class Hints : std::uint8_t { whole, parts, exact };
 
   explicit Placer(Request q, Hints hints = Hints::whole)
-      : q_(q), hints_(hints), slots_(q.size(), tn_slot{0, 0}), placed_(q.size(), 0), pools_(q.n_pools()),
-        peaks_(q.n_pools(), 0) {
+      : q_(q), hints_(hints), slots_(q.size(), tn_slot{0, 0}), placed_(q.size(), 0), peaks_(q.n_pools(), 0) {
+    const std::vector<std::uint32_t> halves = scales();
+    for (std::uint32_t p = 0; p < q_.n_pools(); ++p) pools_.emplace_back(q_.n_steps(), halves);
     if (hints_ == Hints::exact) index_joins();
     for (std::uint32_t i = 0; i < q_.size(); ++i)
       if (q_[i].at != TN_ANY) put(i, {q_[i].pools[0], q_[i].at});
@@ -147,7 +192,7 @@ class Placer {
   /// Bytes of pool `p` in use so far, rounded up to the granule.
   std::uint64_t peak(std::uint32_t p) const { return peaks_[p]; }
   const tn_slot* data() const { return slots_.data(); }
-  /// Boxes looked at so far: the unit of tn_host.tick.
+  /// Work done so far, in units of tn_host.tick.
   std::uint64_t work() const { return work_; }
 
   /// The lowest free offset of the unplaced token `i` in pool `p` (one of its pools), or nothing.
@@ -176,7 +221,19 @@ class Placer {
   }
 
  private:
-  using Box = detail::Occupied::Box;
+  using Box = detail::Box;
+
+  // Windows by time pay while they hold many boxes each, and where most boxes touch few of them.
+  std::vector<std::uint32_t> scales() const {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t n = q_.size() / 256; n >= 2; n /= 2) {
+      const std::uint32_t h = std::max(1u, q_.n_steps() / n);
+      std::uint64_t sum = 0;
+      for (std::uint32_t i = 0; i < q_.size(); ++i) sum += detail::Occupied::touched(h, q_[i].first, q_[i].end);
+      if (sum <= 8ull * q_.size() && (out.empty() || out.back() < h)) out.push_back(h);
+    }
+    return out;
+  }
 
   bool fits(const tn_token& t, std::uint32_t p, std::uint64_t offset) const {
     const std::uint64_t cap = q_.pool(p).capacity, size = round_up(t.size, q_.pool(p).granule);
