@@ -1,0 +1,21 @@
+// The door between the thin plugin (descriptor, options, facts) and tenon-llvm-impl.so, which links LLVM and LLD and
+// is loaded at the first compile. Both are built together; this is no public interface.
+#ifndef TENON_PLUGINS_TARGETS_LLVM_IMPL_H
+#define TENON_PLUGINS_TARGETS_LLVM_IMPL_H
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tenon/target.h"
+
+namespace tenon::llvm_target {
+
+using CompileFn = Result<std::vector<std::byte>> (*)(std::span<const tir::Kernel* const>, const TargetFacts&, unsigned);
+
+}  // namespace tenon::llvm_target
+
+/// The one symbol that the implementation exports.
+extern "C" tenon::llvm_target::CompileFn tenon_llvm_impl();
+
+#endif

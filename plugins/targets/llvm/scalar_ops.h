@@ -1,0 +1,55 @@
+// Scalar operations, lane by lane, exactly as tenon/scalar.h says: no fast-math flag is ever set.
+#ifndef TENON_PLUGINS_TARGETS_LLVM_SCALAR_OPS_H
+#define TENON_PLUGINS_TARGETS_LLVM_SCALAR_OPS_H
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <span>
+
+#include "tenon/diag.h"
+#include "tenon/kernel.h"
+
+namespace tenon::llvm_target {
+
+/// Features that change which instructions are emitted, never what is computed.
+struct CpuTraits {
+  bool sse41 = false, fma = false, f16c = false;
+};
+
+class ScalarOps {
+ public:
+  ScalarOps(llvm::IRBuilder<>& b, CpuTraits cpu) : b_(b), cpu_(cpu) {}
+
+  /// `op` of `args`, whose types are `from` (the type of the last operand: a select's condition comes first).
+  llvm::Value* emit(ScalarOp op, tir::Type from, tir::Type to, std::span<llvm::Value* const> args);
+  /// A scalar constant.
+  llvm::Value* constant(DType t, double f, std::int64_t i);
+
+ private:
+  using V = llvm::Value*;
+  V unary(ScalarOp op, tir::Type t, V a);
+  V float_binary(ScalarOp op, V a, V b);
+  V int_binary(ScalarOp op, bool is_signed, V a, V b);
+  V compare(ScalarOp op, DType t, V a, V b);
+  V divide(bool want_mod, bool is_signed, V a, V b);
+  V shift(ScalarOp op, bool is_signed, V a, V b);
+  V cast(tir::Type from, tir::Type to, V a);
+  V to_float(tir::Type from, DType to, V a);
+  V to_int(tir::Type from, tir::Type to, V a);
+  V round(llvm::Intrinsic::ID id, V a);
+  V fma(V a, V b, V c);
+  V fma_by_doubles(V a, V b, V c);
+  V widen(DType from, V a);           // f16, bf16 -> f32
+  V narrow(DType to, V a);            // f32 -> f16, bf16
+  V narrow_odd(V a);                  // f64 -> f32, rounded to odd
+  V force_odd(V x, V err);            // f64 x, whose exact value is x + err -> rounded to odd
+  llvm::Type* like(llvm::Type* element, V v);  // `element` with the lanes of v
+  llvm::Constant* int_like(V v, std::int64_t i);
+
+  llvm::IRBuilder<>& b_;
+  CpuTraits cpu_;
+};
+
+}  // namespace tenon::llvm_target
+
+#endif
