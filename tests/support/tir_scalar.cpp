@@ -1,7 +1,6 @@
-// Scalar operations of the interpreter. Floats narrower than f32 are rounded by arithmetic on exact values, integers
-// go through 64 bits; nothing here is shared with a target.
+// Scalar operations of the interpreter. f16 and bf16 are rounded by arithmetic on exact values, integers go through 64
+// bits; nothing here is shared with a target.
 #include <bit>
-#include <cfenv>
 #include <cmath>
 #include <limits>
 
@@ -17,7 +16,7 @@ struct Format {
 };
 Format format_of(DType t) { return t == DType::f16 ? Format{11, -14, 15} : Format{8, -126, 127}; }
 
-Lane encode_small(DType t, long double x) {
+Lane encode_small(DType t, float x) {
   const Format f = format_of(t);
   const unsigned width = 16, mantissa = static_cast<unsigned>(f.p - 1);
   const Lane sign = std::signbit(x) ? Lane{1} << (width - 1) : 0;
@@ -26,7 +25,7 @@ Lane encode_small(DType t, long double x) {
   if (std::isinf(x)) return sign | infinity;
   if (x == 0) return sign;
   const int e = std::max(std::ilogb(x), f.emin);
-  const long double units = std::nearbyint(std::ldexp(std::fabs(x), f.p - 1 - e));  // of the last place; ties to even
+  const double units = std::nearbyint(std::ldexp(std::fabs(static_cast<double>(x)), f.p - 1 - e));  // ties to even
   // The encoding is linear in units: a carry moves into the exponent by itself.
   const Lane raw = (static_cast<Lane>(e - f.emin) << mantissa) + static_cast<Lane>(units);
   return sign | std::min(raw, infinity);
@@ -47,20 +46,7 @@ double decode(DType t, Lane v) {
 Lane encode(DType t, double x) {
   if (t == DType::f64) return std::bit_cast<Lane>(x);
   if (t == DType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(x));
-  return encode_small(t, x);
-}
-
-/// a * b + c, where the product is exact in double, rounded to odd: a later rounding to fewer bits is then the only one.
-double fma_to_odd(double a, double b, double c) {
-  const volatile double p = a * b;
-  const int before = std::fegetround();
-  std::feclearexcept(FE_INEXACT);
-  std::fesetround(FE_TOWARDZERO);
-  const volatile double s = p + c;
-  const bool inexact = std::fetestexcept(FE_INEXACT);
-  std::fesetround(before);
-  if (!inexact) return a * b + c;  // exact, and zero has the sign of the usual rounding
-  return std::bit_cast<double>(std::bit_cast<Lane>(static_cast<double>(s)) | 1);
+  return encode_small(t, static_cast<float>(x));
 }
 
 Lane float_op(ScalarOp op, DType t, Lane a, Lane b, Lane c) {
@@ -74,7 +60,7 @@ Lane float_op(ScalarOp op, DType t, Lane a, Lane b, Lane c) {
     case ScalarOp::ceil: return encode(t, std::ceil(x));
     case ScalarOp::round_even: return encode(t, std::nearbyint(x));
     case ScalarOp::is_nan: return std::isnan(x);
-    // For formats of up to 24 bits the second rounding of these four is harmless.
+    // Computed in double and rounded to f32: for up to 24 bits the second rounding of these four is harmless.
     case ScalarOp::add: return encode(t, x + y);
     case ScalarOp::sub: return encode(t, x - y);
     case ScalarOp::mul: return encode(t, x * y);
@@ -87,7 +73,9 @@ Lane float_op(ScalarOp op, DType t, Lane a, Lane b, Lane c) {
     case ScalarOp::le: return x <= y;
     case ScalarOp::gt: return x > y;
     case ScalarOp::ge: return x >= y;
-    case ScalarOp::fma: return t == DType::f64 ? encode(t, std::fma(x, y, z)) : encode(t, fma_to_odd(x, y, z));
+    case ScalarOp::fma:
+      if (t == DType::f64) return encode(t, std::fma(x, y, z));
+      return encode(t, std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
     default: TENON_BUG("operation that kernels do not have for floats");
   }
 }
@@ -176,8 +164,8 @@ Lane cast(DType from, DType to, Lane a) {
   if (!is_float(to)) return cut(to, static_cast<Lane>(extend(from, a)));
   const long double x = is_signed(from) ? static_cast<long double>(extend(from, a)) : static_cast<long double>(a);
   if (to == DType::f64) return encode(to, static_cast<double>(x));
-  if (to == DType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(x));
-  return encode_small(to, x);
+  const auto f = static_cast<float>(x);  // one rounding: a long double holds every 64-bit integer
+  return to == DType::f32 ? std::bit_cast<std::uint32_t>(f) : encode_small(to, f);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "tenon/c/descriptor.h"
 #include "tenon/target.h"
 
 namespace tenon::llvm_target {
@@ -16,6 +17,6 @@ using CompileFn = Result<std::vector<std::byte>> (*)(std::span<const tir::Kernel
 }  // namespace tenon::llvm_target
 
 /// The one symbol that the implementation exports.
-extern "C" tenon::llvm_target::CompileFn tenon_llvm_impl();
+extern "C" TN_EXPORT tenon::llvm_target::CompileFn tenon_llvm_impl();
 
 #endif

@@ -52,7 +52,6 @@ llvm::Value* ScalarOps::emit(ScalarOp op, tir::Type from, tir::Type to, std::spa
   if (is_small_float(from.dtype)) {
     std::array<V, 3> wide{};
     for (std::size_t i = 0; i < a.size(); ++i) wide[i] = widen(from.dtype, a[i]);
-    if (op == ScalarOp::fma) return narrow(from.dtype, fma_by_doubles(wide[0], wide[1], wide[2]));
     const tir::Type f32{DType::f32, from.lanes};
     V r = emit(op, f32, is_float(to.dtype) ? f32 : to, std::span<V const>(wide.data(), a.size()));
     return is_float(to.dtype) ? narrow(to.dtype, r) : r;
@@ -185,35 +184,15 @@ llvm::Value* ScalarOps::to_int(tir::Type from, tir::Type to, V a) {
   return b_.CreateIntrinsic(id, {type, a->getType()}, {a});
 }
 
-// One rounding: a value goes to f16 or bf16 through a wider float only exactly, or rounded to odd.
 llvm::Value* ScalarOps::to_float(tir::Type from, DType to, V a) {
-  llvm::Type* f64 = like(b_.getDoubleTy(), a);
-  const bool small = is_small_float(to);
+  if (is_small_float(to)) return narrow(to, to_float(from, DType::f32, a));
+  llvm::Type* type = like(register_type(b_.getContext(), to), a);
   if (is_small_float(from.dtype)) {
-    V f32 = widen(from.dtype, a);
-    return small ? narrow(to, f32) : to == DType::f32 ? f32 : b_.CreateFPExt(f32, f64);
+    a = widen(from.dtype, a);
+    return to == DType::f32 ? a : b_.CreateFPExt(a, type);
   }
-  if (is_float(from.dtype)) {
-    if (from.dtype == DType::f64) return small ? narrow(to, narrow_odd(a)) : b_.CreateFPTrunc(a, like(b_.getFloatTy(), a));
-    return small ? narrow(to, a) : b_.CreateFPExt(a, f64);
-  }
-  const bool sign = is_signed(from.dtype);
-  if (!small) {
-    llvm::Type* type = like(register_type(b_.getContext(), to), a);
-    return sign ? b_.CreateSIToFP(a, type) : b_.CreateUIToFP(a, type);
-  }
-  if (a->getType()->getScalarSizeInBits() == 64) {
-    // Keep 53 bits and the fact that something was cut: exact in f64, and enough for one rounding later.
-    V low = b_.CreateAnd(a, int_like(a, 0x7ff));
-    V high = b_.CreateAnd(a, int_like(a, ~std::int64_t{0x7ff}));
-    V sticky = b_.CreateSelect(b_.CreateICmpNE(low, int_like(a, 0)), int_like(a, 0x800), int_like(a, 0));
-    V big = b_.CreateOr(high, sticky);
-    const std::int64_t limit = std::int64_t{1} << 53;
-    V magnitude = sign ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getInt1(false)) : a;
-    a = b_.CreateSelect(b_.CreateICmpUGT(magnitude, int_like(a, limit)), big, a);
-  }
-  V wide = sign ? b_.CreateSIToFP(a, f64) : b_.CreateUIToFP(a, f64);
-  return narrow(to, narrow_odd(wide));
+  if (is_float(from.dtype)) return from.dtype == to ? a : b_.CreateFPCast(a, type);
+  return is_signed(from.dtype) ? b_.CreateSIToFP(a, type) : b_.CreateUIToFP(a, type);
 }
 
 // Without SSE4.1 there is no rounding instruction and LLVM would call libm. Adding and taking away 2^23 (2^52)
@@ -237,38 +216,22 @@ llvm::Value* ScalarOps::fma(V a, V b, V c) {
   return fma_by_doubles(a, b, c);  // f32 only: refuse() has refused f64 on such a CPU
 }
 
-// a * b is exact in f64; its sum with c, rounded to odd, rounds once more to the right f32 (and so to f16, bf16).
+// a * b is exact in f64. Its sum with c is rounded to odd (the last bit says "there was more"), so that the rounding to
+// f32 is the only one.
 llvm::Value* ScalarOps::fma_by_doubles(V a, V b, V c) {
   llvm::Type* f64 = like(b_.getDoubleTy(), a);
+  V zero = llvm::ConstantFP::get(f64, 0.0);
   V p = b_.CreateFMul(b_.CreateFPExt(a, f64), b_.CreateFPExt(b, f64)), q = b_.CreateFPExt(c, f64);
   V s = b_.CreateFAdd(p, q);
   V t = b_.CreateFSub(s, p);
   V err = b_.CreateFAdd(b_.CreateFSub(p, b_.CreateFSub(s, t)), b_.CreateFSub(q, t));
-  return b_.CreateFPTrunc(force_odd(s, err), like(b_.getFloatTy(), a));
-}
-
-llvm::Value* ScalarOps::force_odd(V x, V err) {
-  llvm::Type* i64 = like(b_.getInt64Ty(), x);
-  V zero = llvm::ConstantFP::get(x->getType(), 0.0);
-  V raw = b_.CreateBitCast(x, i64);
+  V raw = b_.CreateBitCast(s, like(b_.getInt64Ty(), s));
   V even = b_.CreateICmpEQ(b_.CreateAnd(raw, int_like(raw, 1)), int_like(raw, 0));
-  V grows = b_.CreateICmpEQ(b_.CreateFCmpOGT(err, zero), b_.CreateFCmpOGT(x, zero));
+  V grows = b_.CreateICmpEQ(b_.CreateFCmpOGT(err, zero), b_.CreateFCmpOGT(s, zero));
   V next = b_.CreateSelect(grows, b_.CreateAdd(raw, int_like(raw, 1)), b_.CreateSub(raw, int_like(raw, 1)));
   V move = b_.CreateAnd(even, b_.CreateFCmpONE(err, zero));  // false when err is NaN: infinities stay
-  return b_.CreateBitCast(b_.CreateSelect(move, next, raw), x->getType());
-}
-
-llvm::Value* ScalarOps::narrow_odd(V a) {
-  llvm::Type* f32 = like(b_.getFloatTy(), a);
-  V r = b_.CreateFPTrunc(a, f32);
-  V back = b_.CreateFPExt(r, a->getType());
-  V raw = b_.CreateBitCast(r, like(b_.getInt32Ty(), a));
-  V too_far = b_.CreateFCmpOGT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
-                               b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a));
-  V down = b_.CreateSelect(too_far, b_.CreateSub(raw, int_like(raw, 1)), raw);
-  V odd = b_.CreateOr(down, int_like(raw, 1));
-  V keep = b_.CreateFCmpUEQ(back, a);
-  return b_.CreateBitCast(b_.CreateSelect(keep, raw, odd), f32);
+  V odd = b_.CreateBitCast(b_.CreateSelect(move, next, raw), f64);
+  return b_.CreateFPTrunc(odd, like(b_.getFloatTy(), a));
 }
 
 llvm::Value* ScalarOps::widen(DType from, V a) {

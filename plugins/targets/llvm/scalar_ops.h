@@ -39,10 +39,8 @@ class ScalarOps {
   V round(llvm::Intrinsic::ID id, V a);
   V fma(V a, V b, V c);
   V fma_by_doubles(V a, V b, V c);
-  V widen(DType from, V a);           // f16, bf16 -> f32
-  V narrow(DType to, V a);            // f32 -> f16, bf16
-  V narrow_odd(V a);                  // f64 -> f32, rounded to odd
-  V force_odd(V x, V err);            // f64 x, whose exact value is x + err -> rounded to odd
+  V widen(DType from, V a);  // f16, bf16 -> f32
+  V narrow(DType to, V a);   // f32 -> f16, bf16
   llvm::Type* like(llvm::Type* element, V v);  // `element` with the lanes of v
   llvm::Constant* int_like(V v, std::int64_t i);
 

@@ -46,6 +46,7 @@ enum class Kind : std::uint8_t {
 ///  - scalar index, lanes 1: one element. Scalar index, lanes L: elements index + lane * `i` (`i` = stride >= 1).
 ///  - index with L lanes: gather, lane by lane.
 ///  - a mask (boolean, L lanes; for one lane a boolean) makes lanes that are off 0 and does not touch their memory.
+/// No access touches a byte outside the elements it names. Buffers hold whole bytes: lowering addresses i4 and u4 as u8.
 struct Expr {
   Kind kind = Kind::imm;
   ScalarOp op = ScalarOp::add;
@@ -71,7 +72,8 @@ struct Var {
 enum class StmtKind : std::uint8_t {
   assign,   // var = value
   store,    // buffer[index .. + lanes * stride] = value, where mask (if any); index and stride as for load
-  loop,     // for var in [begin, end) step `step` (> 0, an immediate): body. Not unrolled by anyone
+  loop,     // for var in [begin, end) step `step` (> 0, an immediate): body. Not unrolled by anyone. Bounds are evaluated
+            // once, before the first trip; afterwards the variable is not read
   branch,   // if value (boolean scalar): body, else other
 };
 struct Stmt {

@@ -6,9 +6,11 @@
 // [0, bits) gives 0, or -1 for `shr` of a negative number. `pow` of integers wraps; a negative exponent gives 0
 // unless the base is 1 or -1. Floats: IEEE 754, round to nearest even, no reassociation, no fast-math; `div` and
 // `sqrt` are correctly rounded; `mod` is fmod, plus the divisor when the signs differ. f16 and bf16 compute in f32
-// and round after each operation.
+// and round after each operation; a cast to them is a cast to f32, then rounded.
 // min(a,b) = a < b ? a : b and max(a,b) = a > b ? a : b, exactly: the second operand wins for NaN and for
 // +0/-0. Comparisons with NaN are false, except `ne`. Comparisons and logic give boolean 0 or 1.
+// floor, ceil and round_even of an integer are the integer; fma of integers is a * b + c, wrapped. The bits of a NaN are
+// nobody's promise.
 // Transcendentals (exp, log, tanh, erf, sigmoid, sin, cos, pow) may differ between implementations by the
 // bound stated in the docs; all others are bitwise equal everywhere.
 #ifndef TENON_SCALAR_H
