@@ -48,6 +48,7 @@ struct ExecIo {
   TensorType type;
   bool planned = false;  ///< the bytes stand in a pool (io: planned), at `place`; else the caller owns them
   ArgPlace place;
+  std::uint64_t align = 64;  ///< bytes; what kernels need of the caller's memory
 };
 
 struct ExecConstant {

@@ -1,0 +1,21 @@
+// ExecProgram -> program.json and the images of constants. Pure: the same program gives the same bytes.
+#ifndef TENON_PLUGINS_EXECUTORS_GRAPH_ENCODE_H
+#define TENON_PLUGINS_EXECUTORS_GRAPH_ENCODE_H
+
+#include <string>
+#include <vector>
+
+#include "tenon/executor.h"
+
+namespace tenon::graph_executor {
+
+/// Text of program.json, version 1.0. TN6201 names what the format cannot say.
+Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::string>& objects);
+/// The file that holds the constants of pool `i`, or "" when it has none.
+std::string image_name(const ExecProgram& p, std::uint32_t i);
+/// Bytes of that pool with each constant at its planned offset and 0 between.
+Result<std::vector<std::byte>> encode_image(const ExecProgram& p, std::uint32_t i);
+
+}  // namespace tenon::graph_executor
+
+#endif
