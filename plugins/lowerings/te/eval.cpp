@@ -155,7 +155,7 @@ ExprId Eval::load(Frame& f, const te::Expr& e, ExprId guard) {
   const bool wide_guard = guard != tir::none && code_.type(guard).lanes > 1;
   if (at.ok && at.lane == 0 && !wide_guard) return code_.load(m.buffer, code_.linear(at.base), 1, 1, guard);
   ExprId mask = guard;
-  if (f.p.partial()) mask = both(guard, active_lanes(f.p));
+  if (f.p.partial() && !(m.slack && at.ok && at.lane <= 4)) mask = both(guard, active_lanes(f.p));
   if (mask != tir::none) mask = code_.broadcast(mask, f.p.lanes);
   if (at.ok && at.lane >= 1)
     return code_.load(m.buffer, code_.linear(at.base), f.p.lanes, at.lane, mask);

@@ -31,6 +31,7 @@ struct Memory {
   BufferId buffer = tir::none;
   std::vector<std::int64_t> stride;
   std::vector<Lin> base;
+  bool slack = false;  ///< whole vectors may be read past the last element that is wanted
 };
 
 class Eval {

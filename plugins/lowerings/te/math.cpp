@@ -74,13 +74,15 @@ class Math {
 /// x = n ln 2 + r; the power of two is applied in two steps, so that denormal results round once.
 ExprId Math::exp(ExprId x0) {
   const ExprId x = op(ScalarOp::min, k(90), op(ScalarOp::max, k(-110), x0));
-  const ExprId n = op(ScalarOp::round_even, mul(x, k(1.44269504088896341)));
+  const ExprId magic = k(12582912.0);  // 1.5 * 2^23: the sum's last bits are the rounded integer
+  const ExprId shifted = fma(x, k(1.44269504088896341), magic);
+  const ExprId n = sub(shifted, magic);
   ExprId r = fma(n, k(-0.693359375), x);
   r = fma(n, k(2.12194440e-4), r);
   ExprId p = poly(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
                       5.0000001201e-1});
   p = add(fma(p, mul(r, r), r), k(1));
-  const ExprId i = to(DType::i32, n);
+  const ExprId i = integer(ScalarOp::sub, DType::i32, bits(DType::i32, shifted), 0x4b400000);
   const ExprId half = integer(ScalarOp::shr, DType::i32, i, 1);
   const ExprId rest = code_.scalar(ScalarOp::sub, DType::i32, {i, half});
   return mul(mul(p, two_to(half)), two_to(rest));

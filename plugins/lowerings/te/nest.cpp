@@ -282,6 +282,10 @@ void Nest::allocate(std::uint32_t s, const std::vector<Range>& region) {
       n *= static_cast<std::uint64_t>(region[d].extent);
       extents.insert(extents.begin(), region[d].extent);
     }
+    // Slack, so that partial vectors of strides up to 4 are read whole.
+    const unsigned size = bits(c_.stages[s].dtype) / 8;
+    n += 4 * 64;
+    m.slack = true;
     tir::Kernel& k = code_.kernel();
     m.buffer = static_cast<BufferId>(k.buffers.size());
     k.buffers.push_back({.name = c_.stages[s].name,
@@ -290,7 +294,7 @@ void Nest::allocate(std::uint32_t s, const std::vector<Range>& region) {
                          .scope = tir::Scope::worker,
                          .offset = worker_bytes_,
                          .align = 64});
-    worker_bytes_ = (worker_bytes_ + n * (bits(c_.stages[s].dtype) / 8) + 63) / 64 * 64;
+    worker_bytes_ = (worker_bytes_ + n * size + 63) / 64 * 64;
     code_.set_floor(m.buffer, 0);
   }
   m.base.clear();

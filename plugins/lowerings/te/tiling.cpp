@@ -7,6 +7,7 @@ namespace tenon::te_lowering {
 namespace {
 
 constexpr std::int64_t most_unrolled = 96;  // tile points times unrolled reduction steps: bounds the size of the code
+constexpr std::int64_t most_window = 160;   // the same when the whole reduction is unrolled
 
 std::int64_t blocks(std::int64_t extent, std::int64_t step) { return extent <= 0 ? 1 : (extent + step - 1) / step; }
 
@@ -53,6 +54,12 @@ void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
   }
 }
 
+/// Whether a tile of `points` has all steps of its reduction unrolled: a small window over the output's own elements.
+bool unrolls_window(const StageFacts& f, const Tiling& t, std::int64_t points) {
+  const std::int64_t volume = f.reduction_volume();
+  return t.vec < static_cast<int>(f.n_out) && volume <= 25 && points * volume <= most_window;
+}
+
 /// Searches the register tile of a reduction. Tile sizes count vectors on the vector axis.
 class TileSearch {
  public:
@@ -78,7 +85,9 @@ class TileSearch {
       if (const double c = cost(); c < best_cost_) best_cost_ = c, best_ = size_;
       return;
     }
-    const std::int64_t most = std::min<std::int64_t>({count_[a], 14, registers_ / points});
+    // More rows than that, a multiple of a page apart, would fall into too few sets of the first cache.
+    const std::int64_t rows = static_cast<int>(a) == t_.vec ? 14 : 8;
+    const std::int64_t most = std::min<std::int64_t>({count_[a], rows, registers_ / points});
     for (std::int64_t u = 1; u <= most; ++u) {
       size_[a] = u;
       descend(a + 1, points * u);
@@ -86,7 +95,7 @@ class TileSearch {
     size_[a] = 1;
   }
 
-  /// Cycles of the whole stage per step of its reduction, for a machine with two loads and two multiply-adds a cycle.
+  /// Cycles of the whole stage, for a machine with two loads and two multiply-adds a cycle.
   double cost() const {
     double tiles = 1, points = 1, variants = 1, peak = 1;
     std::vector<double> mean(size_.size());
@@ -98,24 +107,54 @@ class TileSearch {
       peak *= static_cast<double>(size_[a]);
       if (count_[a] % size_[a] != 0) variants *= 1.03;
     }
+    const double volume = static_cast<double>(f_.reduction_volume());
+    const bool unrolled = unrolls_window(f_, t_, static_cast<std::int64_t>(peak));
+    const double steps = unrolled ? 1 : volume / (t_.vec >= static_cast<int>(f_.n_out) ? static_cast<double>(t_.lanes) : 1.0);
     double loads = 0, held = 0, largest = 0;
     for (const Access& x : f_.loads) {
       if (!x.in_reduction) continue;
       double n = 1, most = 1;
+      bool moves = false;
       for (std::size_t a = 0; a < size_.size(); ++a)
-        if (x.step[a] != 0) n *= mean[a], most *= static_cast<double>(size_[a]);
-      const double unit = t_.vec < 0 ? 1 : load_cost(x.step[t_.vec], static_cast<double>(t_.lanes));
+        if (x.step[a] != 0) n *= mean[a], most *= static_cast<double>(size_[a]), moves |= size_[a] < count_[a];
+      if (unrolled) n = distinct(x, mean), most = std::max(most, moves ? 1.0 : n);
+      if (unrolled && !moves) n = 0;  // stays in registers over the tiles
+      // Vector loads seldom start at a cache line, and come from the second cache when the tile's part is large.
+      const std::int64_t step = t_.vec < 0 ? 0 : x.step[t_.vec];
+      const double unit = step == 0 ? 1 : step == 1 ? (unrolled ? 1.6 : 3) : load_cost(step, static_cast<double>(t_.lanes));
       loads += n * unit;
       held += most;
       largest = std::max(largest, most);
     }
     if (peak + held - largest + 1 > registers_) return 1e300;
-    const double steps = static_cast<double>(f_.reduction_volume()) /
-                         (t_.vec >= static_cast<int>(f_.n_out) ? static_cast<double>(t_.lanes) : 1.0);
-    const double chain = points < 8 ? 4.0 : 0;  // latency of the accumulators
-    const double cycles = std::max({points * f_.operations / 2, loads / 2, chain}) + 0.5;
+    const double work = points * f_.operations * (unrolled ? volume : 1);
+    const double chain = points < 8 ? 4.0 * (unrolled ? volume : 1) : 0;  // latency of the accumulators
+    const double cycles = std::max({work / 2, loads / 2, chain}) + 0.05 * loads + 0.5;
     const double fixed = (12 + 4 * points) / std::max(1.0, steps);
-    return tiles * (cycles + fixed) * variants;
+    return tiles * (cycles + fixed) * steps * variants;
+  }
+
+  /// Loads of `x` in a tile whose reduction is unrolled: neighbouring outputs share what their windows have in common.
+  double distinct(const Access& x, const std::vector<double>& mean) const {
+    double n = 1;
+    std::vector<bool> used(f_.extent.size(), false);
+    for (std::size_t a = 0; a < f_.n_out; ++a) {
+      if (x.step[a] == 0 || static_cast<int>(a) == t_.vec) {
+        if (x.step[a] != 0) n *= mean[a];
+        continue;
+      }
+      double along = mean[a];
+      for (std::size_t r = f_.n_out; r < f_.extent.size(); ++r) {
+        if (used[r] || x.step[r] <= 0 || x.step[a] % x.step[r] != 0 || x.step[a] / x.step[r] > f_.extent[r]) continue;
+        used[r] = true;
+        along = (mean[a] - 1) * static_cast<double>(x.step[a] / x.step[r]) + static_cast<double>(f_.extent[r]);
+        break;
+      }
+      n *= along;
+    }
+    for (std::size_t r = f_.n_out; r < f_.extent.size(); ++r)
+      if (!used[r] && x.step[r] != 0) n *= static_cast<double>(f_.extent[r]);
+    return n;
   }
 
   const StageFacts& f_;
@@ -179,10 +218,12 @@ std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
   std::int64_t points = 1;
   for (std::uint32_t a = 0; a < f.n_out; ++a)
     points *= static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
+  const std::int64_t tile = points;
   // Reduction loops, outermost first; the innermost ones are unrolled while the code stays small.
   std::vector<LoopKind> kind(f.extent.size(), LoopKind::serial);
   for (std::size_t a = f.extent.size(); a-- > f.n_out;) {
-    if (static_cast<int>(a) == t.vec || f.extent[a] > 9 || points * f.extent[a] > most_unrolled) break;
+    const bool window = unrolls_window(f, t, tile);
+    if (static_cast<int>(a) == t.vec || (!window && (f.extent[a] > 9 || points * f.extent[a] > most_unrolled))) break;
     kind[a] = LoopKind::unroll;
     points *= std::max<std::int64_t>(f.extent[a], 1);
   }
