@@ -1,4 +1,5 @@
-// Steps 2 to 6 of loading: everything that can be known of a plugin without running one instruction of it.
+// Steps 2 to 6 of loading: everything that can be known of a plugin without running one instruction
+// of it.
 #ifndef TENON_CORE_PLUGIN_HOST_DESCRIPTOR_H
 #define TENON_CORE_PLUGIN_HOST_DESCRIPTOR_H
 
@@ -20,7 +21,8 @@ struct Candidate {
   std::string_view prefix() const { return id().substr(0, id().find('.')); }
 };
 
-/// The descriptor of a file, whatever it says. TN1002 file, TN1003 ELF, TN1004 no or malformed descriptor.
+/// The descriptor of a file, whatever it says. TN1002 file, TN1003 ELF, TN1004 no or malformed
+/// descriptor.
 Result<Candidate> read_descriptor(const std::string& path);
 /// read_descriptor, then TN1005 ABI or fingerprint, TN1006 libraries and symbols.
 Result<Candidate> inspect(const std::string& path);

@@ -1,5 +1,5 @@
-// A plugin file, opened once and read by offset. It is never mapped: reading a mapped file that somebody cuts short raises
-// SIGBUS, a short read is a value.
+// A plugin file, opened once and read by offset. It is never mapped: reading a mapped file that
+// somebody cuts short raises SIGBUS, a short read is a value.
 #ifndef TENON_CORE_PLUGIN_HOST_FILE_H
 #define TENON_CORE_PLUGIN_HOST_FILE_H
 
@@ -17,8 +17,8 @@ Diag refuse(int code, std::string_view path, std::string_view why, std::string_v
 
 class PluginFile {
  public:
-  /// TN1002: not there, not a regular file, empty, unreadable, or writable by everybody (itself or its folder, sticky
-  /// folders excepted).
+  /// TN1002: not there, not a regular file, empty, unreadable, or writable by everybody (itself or
+  /// its folder, sticky folders excepted).
   static Result<PluginFile> open(const std::string& path);
   PluginFile(PluginFile&& o) noexcept;
   PluginFile& operator=(PluginFile&&) = delete;
@@ -30,7 +30,8 @@ class PluginFile {
   bool read(std::uint64_t offset, void* to, std::uint64_t n) const;
 
  private:
-  PluginFile(std::string path, int fd, std::uint64_t size) : path_(std::move(path)), fd_(fd), size_(size) {}
+  PluginFile(std::string path, int fd, std::uint64_t size)
+      : path_(std::move(path)), fd_(fd), size_(size) {}
   std::string path_;
   int fd_ = -1;
   std::uint64_t size_ = 0;

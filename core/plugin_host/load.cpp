@@ -27,10 +27,11 @@ boost::dll::shared_library& keep(boost::dll::shared_library library) {
   return *all->emplace_back(std::make_unique<boost::dll::shared_library>(std::move(library)));
 }
 
-/// The loader's own words. Boost's text wraps them: "boost::dll::... failed (dlerror system message: <words>): Bad file
-/// descriptor", the last part of which is false.
+/// The loader's own words. Boost's text wraps them: "boost::dll::... failed (dlerror system
+/// message: <words>): Bad file descriptor", the last part of which is false.
 std::string loader_words(std::string text) {
-  if (const auto at = text.find("dlerror system message: "); at != text.npos) text.erase(0, at + 24);
+  if (const auto at = text.find("dlerror system message: "); at != text.npos)
+    text.erase(0, at + 24);
   if (const auto end = text.rfind("): "); end != text.npos) text.resize(end);
   return text;
 }
@@ -41,7 +42,8 @@ Diag not_loadable(const Candidate& c, std::string words) {
   std::string fix = "rebuild it against this tenon; -Wl,-z,defs shows missing symbols at link time";
   if (words.find("cannot open shared object file") != words.npos)
     fix = "install the library it needs, or add its folder to the plugin's RUNPATH";
-  return refuse(1007, c.path, fmt::format("the loader refuses plugin '{}': {}", c.id(), words), fix);
+  return refuse(1007, c.path, fmt::format("the loader refuses plugin '{}': {}", c.id(), words),
+                fix);
 }
 
 std::string joined(const std::vector<std::string>& items) {
@@ -78,7 +80,8 @@ Result<Offer> ask(const Candidate& c, boost::dll::shared_library& library) {
     }
   });
   if (failed)
-    return refuse(1010, c.path, fmt::format("plugin '{}' failed while describing itself: {}", c.id(), *failed),
+    return refuse(1010, c.path,
+                  fmt::format("plugin '{}' failed while describing itself: {}", c.id(), *failed),
                   "report this to the plugin's author; its entry must only describe");
   return offer;
 }
@@ -88,7 +91,8 @@ Result<Offer> ask(const Candidate& c, boost::dll::shared_library& library) {
 Result<Offer> load(const Candidate& c) {
   boost::dll::shared_library* library = nullptr;
   const ProcessState before;
-  // The throwing form: the error_code form loses the reason. A constructor of the plugin may throw, too.
+  // The throwing form: the error_code form loses the reason. A constructor of the plugin may throw,
+  // too.
   const auto failed = guarded([&] {
     namespace mode = boost::dll::load_mode;
     try {
@@ -103,17 +107,24 @@ Result<Offer> load(const Candidate& c) {
     return not_loadable(c, failed->starts_with(prefix) ? failed->substr(prefix.size()) : *failed);
   }
   if (!changed.empty())
-    return refuse(1008, c.path, fmt::format("plugin '{}' changed the process while it was loaded: {}", c.id(), joined(changed)),
-                  "it was undone and the plugin is not used; link without -ffast-math and set nothing in constructors");
+    return refuse(1008, c.path,
+                  fmt::format("plugin '{}' changed the process while it was loaded: {}", c.id(),
+                              joined(changed)),
+                  "it was undone and the plugin is not used; link without -ffast-math and set "
+                  "nothing in constructors");
   const std::size_t size = std::min<std::size_t>(c.descriptor.struct_size, sizeof(tn_descriptor));
   if (!library->has("tenon_plugin") ||
       std::memcmp(&library->get<const tn_descriptor>("tenon_plugin"), &c.descriptor, size) != 0)
-    return refuse(1009, c.path, fmt::format("plugin '{}' has another descriptor in memory than in its file", c.id()),
-                  "the file changed while it was in use: start again");
+    return refuse(
+        1009, c.path,
+        fmt::format("plugin '{}' has another descriptor in memory than in its file", c.id()),
+        "the file changed while it was in use: start again");
   const ProcessState before_entry;
   auto offer = ask(c, *library);
   if (const auto later = before_entry.restore(); offer && !later.empty())
-    return refuse(1008, c.path, fmt::format("plugin '{}' changed the process while describing itself: {}", c.id(), joined(later)),
+    return refuse(1008, c.path,
+                  fmt::format("plugin '{}' changed the process while describing itself: {}", c.id(),
+                              joined(later)),
                   "it was undone and the plugin is not used; an entry only describes");
   return offer;
 }
@@ -123,7 +134,8 @@ Result<Offer> load(const Candidate& c) {
 namespace tenon {
 
 std::string library_folder() {
-  const boost::dll::fs::path here = boost::dll::this_line_location();  // may be relative to the working directory
+  const boost::dll::fs::path here =
+      boost::dll::this_line_location();  // may be relative to the working directory
   std::error_code ec;
   return std::filesystem::canonical(here.string(), ec).parent_path().string();
 }

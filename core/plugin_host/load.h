@@ -1,4 +1,5 @@
-// Steps 7 to 10 of loading: dlopen, state of the process, the descriptor once more, and the entry, which only describes.
+// Steps 7 to 10 of loading: dlopen, state of the process, the descriptor once more, and the entry,
+// which only describes.
 #ifndef TENON_CORE_PLUGIN_HOST_LOAD_H
 #define TENON_CORE_PLUGIN_HOST_LOAD_H
 
@@ -16,9 +17,9 @@ struct Offer {
   std::vector<const tn_planner*> planners;
 };
 
-/// Loads a file that inspect() accepted. It stays loaded until the process ends, also when a later step refuses it: code,
-/// objects and exceptions of it may be anywhere.
-/// TN1007 dlopen, TN1008 changed the process, TN1009 another descriptor in memory, TN1010 the entry threw.
+/// Loads a file that inspect() accepted. It stays loaded until the process ends, also when a later
+/// step refuses it: code, objects and exceptions of it may be anywhere. TN1007 dlopen, TN1008
+/// changed the process, TN1009 another descriptor in memory, TN1010 the entry threw.
 Result<Offer> load(const Candidate& candidate);
 
 }  // namespace tenon::plugin_host

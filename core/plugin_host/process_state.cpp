@@ -14,7 +14,8 @@ struct Fault {
   int number;
   const char* name;
 };
-constexpr std::array<Fault, 4> kFaults{{{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGABRT, "SIGABRT"}}};
+constexpr std::array<Fault, 4> kFaults{
+    {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGABRT, "SIGABRT"}}};
 
 std::string locale() {
   const char* l = std::setlocale(LC_ALL, nullptr);
@@ -55,13 +56,15 @@ void set_x87(std::uint16_t) {}
 }  // namespace
 
 ProcessState::ProcessState() : fpu_(fpu()), x87_(x87()), locale_(locale()), cwd_(cwd()) {
-  for (std::size_t i = 0; i < kFaults.size(); ++i) ::sigaction(kFaults[i].number, nullptr, &handlers_[i]);
+  for (std::size_t i = 0; i < kFaults.size(); ++i)
+    ::sigaction(kFaults[i].number, nullptr, &handlers_[i]);
 }
 
 std::vector<std::string> ProcessState::restore() const {
   std::vector<std::string> changed;
   if (const auto now = fpu(); now != fpu_) {
-    changed.push_back(fmt::format("the floating-point mode ({:#x} -> {:#x}; -ffast-math at its link?)", fpu_, now));
+    changed.push_back(fmt::format(
+        "the floating-point mode ({:#x} -> {:#x}; -ffast-math at its link?)", fpu_, now));
     set_fpu(fpu_);
   }
   if (const auto now = x87(); now != x87_) {
@@ -80,7 +83,8 @@ std::vector<std::string> ProcessState::restore() const {
   for (std::size_t i = 0; i < kFaults.size(); ++i) {
     struct sigaction now {};
     ::sigaction(kFaults[i].number, nullptr, &now);
-    if (now.sa_sigaction == handlers_[i].sa_sigaction && now.sa_flags == handlers_[i].sa_flags) continue;
+    if (now.sa_sigaction == handlers_[i].sa_sigaction && now.sa_flags == handlers_[i].sa_flags)
+      continue;
     changed.push_back(fmt::format("the handler of {}", kFaults[i].name));
     ::sigaction(kFaults[i].number, &handlers_[i], nullptr);
   }

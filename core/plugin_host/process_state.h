@@ -1,5 +1,6 @@
-// What a plugin's constructors may not change for the whole process: rounding and flush modes of the FPU, locale, fault
-// handlers, working directory. (A g++ plugin linked with -ffast-math switches the host to flush-to-zero.)
+// What a plugin's constructors may not change for the whole process: rounding and flush modes of
+// the FPU, locale, fault handlers, working directory. (A g++ plugin linked with -ffast-math
+// switches the host to flush-to-zero.)
 #ifndef TENON_CORE_PLUGIN_HOST_PROCESS_STATE_H
 #define TENON_CORE_PLUGIN_HOST_PROCESS_STATE_H
 

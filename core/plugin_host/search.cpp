@@ -17,7 +17,9 @@ namespace {
 PluginRow look(const std::string& path, std::string_view origin) {
   std::error_code ec;
   const fs::path real = fs::canonical(path, ec);
-  PluginRow row{.file = ec ? path : real.string(), .name = fs::path(path).stem().string(), .origin = std::string(origin)};
+  PluginRow row{.file = ec ? path : real.string(),
+                .name = fs::path(path).stem().string(),
+                .origin = std::string(origin)};
   auto good = plugin_host::inspect(path);
   if (good) {
     row.candidate = std::move(*good);
@@ -63,9 +65,11 @@ class Indexer {
     else if (fs::exists(path, ec))
       add_named(look(path, "--plugin-path"));
     else
-      errors_.push_back(Diag{.code = 1001,
-                             .what = fmt::format("plugin path '{}': no such file or folder (tried '{}')", path, fs::absolute(path, ec).string()),
-                             .fix = "name a plugin's .so or a folder of them"});
+      errors_.push_back(
+          Diag{.code = 1001,
+               .what = fmt::format("plugin path '{}': no such file or folder (tried '{}')", path,
+                                   fs::absolute(path, ec).string()),
+               .fix = "name a plugin's .so or a folder of them"});
   }
 
   void named(const NamedPlugin& n) {
@@ -75,16 +79,20 @@ class Indexer {
     if (!fs::exists(path, ec)) {
       errors_.push_back(Diag{.code = 1001,
                              .loc = n.loc,
-                             .what = fmt::format("plugin '{}': no file '{}' (tried '{}')", n.id, n.path, fs::absolute(path, ec).string()),
+                             .what = fmt::format("plugin '{}': no file '{}' (tried '{}')", n.id,
+                                                 n.path, fs::absolute(path, ec).string()),
                              .fix = "relative paths start at the file that names them"});
       return;
     }
     PluginRow row = look(path.string(), "pipeline");
-    if (row.status == PluginStatus::ok && !n.id.empty() && n.id != row.candidate.prefix() && n.id != row.candidate.id())
-      errors_.push_back(Diag{.code = 1001,
-                             .loc = n.loc,
-                             .what = fmt::format("plugin '{}': the file '{}' calls itself '{}'", n.id, row.file, row.candidate.id()),
-                             .fix = fmt::format("write '{}' as the key under 'plugins'", row.candidate.prefix())});
+    if (row.status == PluginStatus::ok && !n.id.empty() && n.id != row.candidate.prefix() &&
+        n.id != row.candidate.id())
+      errors_.push_back(Diag{
+          .code = 1001,
+          .loc = n.loc,
+          .what = fmt::format("plugin '{}': the file '{}' calls itself '{}'", n.id, row.file,
+                              row.candidate.id()),
+          .fix = fmt::format("write '{}' as the key under 'plugins'", row.candidate.prefix())});
     for (Diag& d : row.why) d.loc = n.loc;
     add_named(std::move(row));
   }

@@ -29,12 +29,18 @@ using Slot = std::map<std::string, Entry<T>, std::less<>>;
 
 template <class T>
 constexpr std::uint32_t kKindOf = 0;
-template <> constexpr std::uint32_t kKindOf<PassInfo> = TN_KIND_PASS;
-template <> constexpr std::uint32_t kKindOf<FrontendInfo> = TN_KIND_FRONTEND;
-template <> constexpr std::uint32_t kKindOf<LoweringInfo> = TN_KIND_LOWERING;
-template <> constexpr std::uint32_t kKindOf<TargetInfo> = TN_KIND_TARGET;
-template <> constexpr std::uint32_t kKindOf<ExecutorInfo> = TN_KIND_EXECUTOR;
-template <> constexpr std::uint32_t kKindOf<PlannerInfo> = TN_KIND_PLANNER;
+template <>
+constexpr std::uint32_t kKindOf<PassInfo> = TN_KIND_PASS;
+template <>
+constexpr std::uint32_t kKindOf<FrontendInfo> = TN_KIND_FRONTEND;
+template <>
+constexpr std::uint32_t kKindOf<LoweringInfo> = TN_KIND_LOWERING;
+template <>
+constexpr std::uint32_t kKindOf<TargetInfo> = TN_KIND_TARGET;
+template <>
+constexpr std::uint32_t kKindOf<ExecutorInfo> = TN_KIND_EXECUTOR;
+template <>
+constexpr std::uint32_t kKindOf<PlannerInfo> = TN_KIND_PLANNER;
 
 std::string full_id(std::string_view id) {
   return id.find('.') == id.npos ? "tenon." + std::string(id) : std::string(id);
@@ -67,7 +73,8 @@ struct Items {
 Items items_of(const Candidate& c, Offer offer) {
   Items out{std::move(offer.native), {}};
   for (const tn_planner* p : offer.planners)
-    out.planners.push_back({p->id, p->doc, plugin_host::planner_options(*p), p, c.path, c.descriptor.version});
+    out.planners.push_back(
+        {p->id, p->doc, plugin_host::planner_options(*p), p, c.path, c.descriptor.version});
   return out;
 }
 
@@ -80,9 +87,11 @@ struct Session::Impl {
   std::vector<State> states;  // by row
   std::shared_ptr<OpTable> ops = std::make_shared<OpTable>();
   std::map<std::string, std::size_t> op_rows;
-  std::tuple<Slot<PassInfo>, Slot<FrontendInfo>, Slot<LoweringInfo>, Slot<TargetInfo>, Slot<ExecutorInfo>, Slot<PlannerInfo>>
+  std::tuple<Slot<PassInfo>, Slot<FrontendInfo>, Slot<LoweringInfo>, Slot<TargetInfo>,
+             Slot<ExecutorInfo>, Slot<PlannerInfo>>
       slots;
-  std::map<std::pair<std::uint32_t, std::string>, Diag> conflicts;  // ids that two loaded files offer
+  std::map<std::pair<std::uint32_t, std::string>, Diag>
+      conflicts;  // ids that two loaded files offer
 
   template <class T>
   Slot<T>& slot() {
@@ -90,11 +99,12 @@ struct Session::Impl {
   }
   const Candidate& candidate(std::size_t row) const { return index.rows[row].candidate; }
 
-  Diag conflict(std::uint32_t kind, const std::string& id, std::size_t first, std::size_t second) const {
-    return plugin_host::refuse(
-        1011, index.rows[second].file,
-        fmt::format("{} '{}' is also offered by '{}'", kinds_text(kind), id, index.rows[first].file),
-        "remove one of the two files, or rename what it offers");
+  Diag conflict(std::uint32_t kind, const std::string& id, std::size_t first,
+                std::size_t second) const {
+    return plugin_host::refuse(1011, index.rows[second].file,
+                               fmt::format("{} '{}' is also offered by '{}'", kinds_text(kind), id,
+                                           index.rows[first].file),
+                               "remove one of the two files, or rename what it offers");
   }
 
   /// Takes all of it, or nothing.
@@ -117,7 +127,8 @@ struct Session::Impl {
       const std::string name = op.name;
       if (Status s = grown.add(std::move(op)); !s) {
         const Diag& why = s.errors().front();
-        return plugin_host::refuse(1011, index.rows[row].file, fmt::format("op '{}': {}", name, why.what), why.fix);
+        return plugin_host::refuse(1011, index.rows[row].file,
+                                   fmt::format("op '{}': {}", name, why.what), why.fix);
       }
       op_rows.emplace(name, row);
     }
@@ -152,7 +163,8 @@ struct Session::Impl {
 
   bool may_offer(std::size_t row, std::uint32_t kind, std::string_view prefix) const {
     const Candidate& c = candidate(row);
-    return (prefix.empty() || c.prefix() == prefix) && (c.descriptor.kinds == 0 || (c.descriptor.kinds & kind) != 0);
+    return (prefix.empty() || c.prefix() == prefix) &&
+           (c.descriptor.kinds == 0 || (c.descriptor.kinds & kind) != 0);
   }
 
   /// All files that may offer this kind under this prefix (empty: any).
@@ -180,7 +192,8 @@ struct Session::Impl {
     bool any_file = false;
     for (std::size_t row = 0; row < index.rows.size(); ++row) {
       const PluginRow& r = index.rows[row];
-      if (!may_offer(row, kKindOf<T>, prefix_of(id)) || r.status == PluginStatus::shadowed) continue;
+      if (!may_offer(row, kKindOf<T>, prefix_of(id)) || r.status == PluginStatus::shadowed)
+        continue;
       any_file = true;
       for (Diag d : r.why) {
         if (d.loc.file.empty()) d.loc = loc;
@@ -189,23 +202,26 @@ struct Session::Impl {
       if (!r.why.empty() && r.candidate.id() == id) return out;  // it would have been this one
     }
     if (!any_file && prefix_of(id) != "tenon") {
-      out.push_back({.code = 1001,
-                     .loc = loc,
-                     .what = fmt::format("{} '{}': no plugin is called '{}'", kinds_text(kKindOf<T>), id, prefix_of(id)),
-                     .fix = "add its folder with --plugin-path, or its file under 'plugins' in the pipeline",
-                     .notes = {"folders searched: " + joined(index.searched)}});
+      out.push_back(
+          {.code = 1001,
+           .loc = loc,
+           .what = fmt::format("{} '{}': no plugin is called '{}'", kinds_text(kKindOf<T>), id,
+                               prefix_of(id)),
+           .fix = "add its folder with --plugin-path, or its file under 'plugins' in the pipeline",
+           .notes = {"folders searched: " + joined(index.searched)}});
       return out;
     }
     std::vector<std::string> known = ids<T>(), spellings = known;
     for (const std::string& k : known)
       if (k.starts_with("tenon.")) spellings.push_back(k.substr(6));
     const std::string near = did_you_mean(id, spellings);
-    out.push_back({.code = 1012,
-                   .loc = loc,
-                   .what = fmt::format("no {} is called '{}'", kinds_text(kKindOf<T>), id),
-                   .fix = near.empty() ? "" : fmt::format("did you mean '{}'?", near),
-                   .notes = {known.empty() ? fmt::format("no plugin offers a {}", kinds_text(kKindOf<T>))
-                                           : fmt::format("there are: {}", joined(known))}});
+    out.push_back(
+        {.code = 1012,
+         .loc = loc,
+         .what = fmt::format("no {} is called '{}'", kinds_text(kKindOf<T>), id),
+         .fix = near.empty() ? "" : fmt::format("did you mean '{}'?", near),
+         .notes = {known.empty() ? fmt::format("no plugin offers a {}", kinds_text(kKindOf<T>))
+                                 : fmt::format("there are: {}", joined(known))}});
     if (known.empty()) out.back().notes.push_back("folders searched: " + joined(index.searched));
     return out;
   }
@@ -233,7 +249,8 @@ struct Session::Impl {
       if (const auto it = s.find(id); it != s.end()) out = &index.rows[it->second.row];
     };
     std::apply([&](const auto&... s) { (look(s), ...); }, slots);
-    if (const auto op = op_rows.find(id); kind == TN_KIND_OP && op != op_rows.end()) out = &index.rows[op->second];
+    if (const auto op = op_rows.find(id); kind == TN_KIND_OP && op != op_rows.end())
+      out = &index.rows[op->second];
     return out;
   }
 };
@@ -245,12 +262,24 @@ Session::~Session() = default;
 
 std::shared_ptr<const OpTable> Session::ops() const { return impl_->ops; }
 
-Result<const PassInfo*> Session::pass(std::string_view id, const Loc& loc) { return impl_->find<PassInfo>(id, loc); }
-Result<const FrontendInfo*> Session::frontend(std::string_view id, const Loc& loc) { return impl_->find<FrontendInfo>(id, loc); }
-Result<const LoweringInfo*> Session::lowering(std::string_view id, const Loc& loc) { return impl_->find<LoweringInfo>(id, loc); }
-Result<const TargetInfo*> Session::target(std::string_view id, const Loc& loc) { return impl_->find<TargetInfo>(id, loc); }
-Result<const ExecutorInfo*> Session::executor(std::string_view id, const Loc& loc) { return impl_->find<ExecutorInfo>(id, loc); }
-Result<const PlannerInfo*> Session::planner(std::string_view id, const Loc& loc) { return impl_->find<PlannerInfo>(id, loc); }
+Result<const PassInfo*> Session::pass(std::string_view id, const Loc& loc) {
+  return impl_->find<PassInfo>(id, loc);
+}
+Result<const FrontendInfo*> Session::frontend(std::string_view id, const Loc& loc) {
+  return impl_->find<FrontendInfo>(id, loc);
+}
+Result<const LoweringInfo*> Session::lowering(std::string_view id, const Loc& loc) {
+  return impl_->find<LoweringInfo>(id, loc);
+}
+Result<const TargetInfo*> Session::target(std::string_view id, const Loc& loc) {
+  return impl_->find<TargetInfo>(id, loc);
+}
+Result<const ExecutorInfo*> Session::executor(std::string_view id, const Loc& loc) {
+  return impl_->find<ExecutorInfo>(id, loc);
+}
+Result<const PlannerInfo*> Session::planner(std::string_view id, const Loc& loc) {
+  return impl_->find<PlannerInfo>(id, loc);
+}
 
 Result<const FrontendInfo*> Session::frontend_for(std::string_view extension) {
   std::vector<std::string> known;
@@ -260,10 +289,12 @@ Result<const FrontendInfo*> Session::frontend_for(std::string_view extension) {
   }
   Diags out;
   for (const PluginRow& r : impl_->index.rows)
-    if (r.candidate.descriptor.kinds & TN_KIND_FRONTEND) out.insert(out.end(), r.why.begin(), r.why.end());
-  out.push_back({.code = 1012,
-                 .what = fmt::format("no frontend reads files ending in '{}'", extension),
-                 .notes = {known.empty() ? "no plugin offers a frontend" : "there are: " + joined(known)}});
+    if (r.candidate.descriptor.kinds & TN_KIND_FRONTEND)
+      out.insert(out.end(), r.why.begin(), r.why.end());
+  out.push_back(
+      {.code = 1012,
+       .what = fmt::format("no frontend reads files ending in '{}'", extension),
+       .notes = {known.empty() ? "no plugin offers a frontend" : "there are: " + joined(known)}});
   return out;
 }
 
@@ -277,7 +308,9 @@ std::vector<const PlannerInfo*> Session::planners() { return impl_->all<PlannerI
 Result<Provenance> Session::provenance(std::uint32_t kind, std::string_view asked) const {
   const std::string id = kind == TN_KIND_OP ? std::string(asked) : full_id(asked);
   const PluginRow* row = impl_->row_of(kind, id);
-  if (!row) return Diag{.code = 1012, .what = fmt::format("no loaded {} is called '{}'", kinds_text(kind), id)};
+  if (!row)
+    return Diag{.code = 1012,
+                .what = fmt::format("no loaded {} is called '{}'", kinds_text(kind), id)};
   auto bytes = DiskFiles().read(row->file);
   if (!bytes) return bytes.errors();
   const tn_descriptor& d = row->candidate.descriptor;
@@ -311,7 +344,8 @@ Result<Session> open_session(const SessionOptions& options) {
     if (!impl->may_offer(row, TN_KIND_OP, {})) continue;
     impl->load(row);
     const PluginRow& r = impl->index.rows[row];
-    if (r.named && r.status == PluginStatus::refused) errors.insert(errors.end(), r.why.begin(), r.why.end());
+    if (r.named && r.status == PluginStatus::refused)
+      errors.insert(errors.end(), r.why.begin(), r.why.end());
   }
   if (!errors.empty()) return errors;
   return Session(std::move(impl));

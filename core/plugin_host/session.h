@@ -1,13 +1,14 @@
-// A session: the ops, and every implementation that the loaded plugins offer, by slot and id. Not a global; two sessions
-// know nothing of each other.
+// A session: the ops, and every implementation that the loaded plugins offer, by slot and id. Not a
+// global; two sessions know nothing of each other.
 //
-// Plugins are loaded when something of their kind and id prefix is first asked for; those that offer ops, or do not
-// declare their kinds, when the session opens (the op table is frozen before the first module is made). A plugin in a
-// searched folder that cannot be loaded is a warning until what it would offer is missed; one that the user named is an
-// error at once. Two loaded files that offer one id: whoever asks for that id gets an error that names both.
+// Plugins are loaded when something of their kind and id prefix is first asked for; those that
+// offer ops, or do not declare their kinds, when the session opens (the op table is frozen before
+// the first module is made). A plugin in a searched folder that cannot be loaded is a warning until
+// what it would offer is missed; one that the user named is an error at once. Two loaded files that
+// offer one id: whoever asks for that id gets an error that names both.
 //
-// Look-ups may load code and are for one thread; what they return stays valid, and may be used from any thread, until the
-// session dies.
+// Look-ups may load code and are for one thread; what they return stays valid, and may be used from
+// any thread, until the session dies.
 #ifndef TENON_CORE_PLUGIN_HOST_SESSION_H
 #define TENON_CORE_PLUGIN_HOST_SESSION_H
 
@@ -49,8 +50,9 @@ class Session {
   /// Built-in ops and those of plugins; never changes.
   std::shared_ptr<const OpTable> ops() const;
 
-  // By id; `tenon.` may be left out. TN1001: no plugin of that name (with the folders searched); TN1012: no such
-  // implementation (with the nearest and all known ones); TN1011: offered by two files. `loc` is for the message.
+  // By id; `tenon.` may be left out. TN1001: no plugin of that name (with the folders searched);
+  // TN1012: no such implementation (with the nearest and all known ones); TN1011: offered by two
+  // files. `loc` is for the message.
   Result<const PassInfo*> pass(std::string_view id, const Loc& loc = {});
   Result<const FrontendInfo*> frontend(std::string_view id, const Loc& loc = {});
   Result<const LoweringInfo*> lowering(std::string_view id, const Loc& loc = {});

@@ -15,8 +15,9 @@ namespace {
 /// Words of `allowed` punctuation: `acme.first-fit` for ids, `acme.window_max` for ops.
 bool well_formed(std::string_view name, char punctuation) {
   if (name.empty() || name[0] < 'a' || name[0] > 'z') return false;
-  return std::ranges::all_of(
-      name, [&](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == punctuation; });
+  return std::ranges::all_of(name, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == punctuation;
+  });
 }
 
 class Checker {
@@ -28,25 +29,33 @@ class Checker {
     kinds_ |= kind;
     const std::string what = fmt::format("{} '{}'", kinds_text(kind), id);
     const auto dot = id.find('.');
-    if (dot == id.npos || id.substr(0, dot) != c_.prefix() || !well_formed(id.substr(dot + 1), punctuation))
-      bad(fmt::format("{}: the id is not '{}.' and lower-case letters, digits and '{}'", what, c_.prefix(), punctuation));
+    if (dot == id.npos || id.substr(0, dot) != c_.prefix() ||
+        !well_formed(id.substr(dot + 1), punctuation))
+      bad(fmt::format("{}: the id is not '{}.' and lower-case letters, digits and '{}'", what,
+                      c_.prefix(), punctuation));
     if (!seen_.emplace(kind, id).second) bad(fmt::format("{} is offered twice", what));
   }
   void need(bool ok, std::uint32_t kind, std::string_view id, std::string_view what) {
     if (!ok) bad(fmt::format("{} '{}' has no {}", kinds_text(kind), id, what));
   }
   void options(std::uint32_t kind, std::string_view id, const std::vector<OptionRow>& rows) {
-    constexpr std::string_view kTypes[] = {"bool", "int", "float", "string", "list<string>", "bytes", "enum"};
+    constexpr std::string_view kTypes[] = {"bool",         "int",   "float", "string",
+                                           "list<string>", "bytes", "enum"};
     std::set<std::string_view> keys;
     for (const OptionRow& r : rows) {
       const std::string what = fmt::format("option '{}' of {} '{}'", r.key, kinds_text(kind), id);
-      if (!well_formed(r.key, '_')) bad(fmt::format("{}: the key is not of lower-case letters, digits and '_'", what));
+      if (!well_formed(r.key, '_'))
+        bad(fmt::format("{}: the key is not of lower-case letters, digits and '_'", what));
       if (!keys.insert(r.key).second) bad(fmt::format("{} is declared twice", what));
-      if (std::ranges::find(kTypes, r.type) == std::end(kTypes)) bad(fmt::format("{}: no type is called '{}'", what, r.type));
+      if (std::ranges::find(kTypes, r.type) == std::end(kTypes))
+        bad(fmt::format("{}: no type is called '{}'", what, r.type));
       if (r.doc.empty()) bad(fmt::format("{} has no doc", what));
-      if (r.range.min > r.range.max) bad(fmt::format("{}: range {}..{} is empty", what, r.range.min, r.range.max));
-      if (std::int64_t v = 0; r.type == "int" && (!read_scalar(r.dflt, v) || v < r.range.min || v > r.range.max))
-        bad(fmt::format("{}: default '{}' is not in {}..{}", what, r.dflt, r.range.min, r.range.max));
+      if (r.range.min > r.range.max)
+        bad(fmt::format("{}: range {}..{} is empty", what, r.range.min, r.range.max));
+      if (std::int64_t v = 0;
+          r.type == "int" && (!read_scalar(r.dflt, v) || v < r.range.min || v > r.range.max))
+        bad(fmt::format("{}: default '{}' is not in {}..{}", what, r.dflt, r.range.min,
+                        r.range.max));
       if (bool v = false; r.type == "bool" && !read_scalar(r.dflt, v))
         bad(fmt::format("{}: default '{}' is neither true nor false", what, r.dflt));
     }
@@ -54,12 +63,14 @@ class Checker {
   void end() {
     if (kinds_ == 0) bad("offers nothing");
     if (c_.descriptor.kinds != 0 && (kinds_ & ~c_.descriptor.kinds) != 0)
-      bad(fmt::format("declares {} but offers {}", kinds_text(c_.descriptor.kinds), kinds_text(kinds_)));
+      bad(fmt::format("declares {} but offers {}", kinds_text(c_.descriptor.kinds),
+                      kinds_text(kinds_)));
   }
 
  private:
   void bad(std::string why) {
-    out_.push_back(refuse(1011, c_.path, fmt::format("plugin '{}': {}", c_.id(), why), "nothing of this plugin is taken; report it to its author"));
+    out_.push_back(refuse(1011, c_.path, fmt::format("plugin '{}': {}", c_.id(), why),
+                          "nothing of this plugin is taken; report it to its author"));
   }
   const Candidate& c_;
   Diags& out_;
@@ -68,7 +79,8 @@ class Checker {
 };
 
 template <class T>
-void check_all(Checker& check, std::uint32_t kind, const std::vector<T>& items, auto&& has_functions) {
+void check_all(Checker& check, std::uint32_t kind, const std::vector<T>& items,
+               auto&& has_functions) {
   for (const T& x : items) {
     check.id(kind, x.id, '-');
     check.need(!x.doc.empty(), kind, x.id, "doc");
@@ -119,10 +131,14 @@ Status validate(const Candidate& c, const Offer& offer) {
     check.need(op.infer != nullptr, TN_KIND_OP, op.name, "type rule");
   }
   check_all(check, TN_KIND_PASS, r.passes, [](const PassInfo& x) { return x.run != nullptr; });
-  check_all(check, TN_KIND_FRONTEND, r.frontends, [](const FrontendInfo& x) { return x.import != nullptr; });
-  check_all(check, TN_KIND_LOWERING, r.lowerings, [](const LoweringInfo& x) { return x.compute || x.schedule || x.kernel; });
-  check_all(check, TN_KIND_TARGET, r.targets, [](const TargetInfo& x) { return x.facts && x.compile; });
-  check_all(check, TN_KIND_EXECUTOR, r.executors, [](const ExecutorInfo& x) { return x.emit != nullptr; });
+  check_all(check, TN_KIND_FRONTEND, r.frontends,
+            [](const FrontendInfo& x) { return x.import != nullptr; });
+  check_all(check, TN_KIND_LOWERING, r.lowerings,
+            [](const LoweringInfo& x) { return x.compute || x.schedule || x.kernel; });
+  check_all(check, TN_KIND_TARGET, r.targets,
+            [](const TargetInfo& x) { return x.facts && x.compile; });
+  check_all(check, TN_KIND_EXECUTOR, r.executors,
+            [](const ExecutorInfo& x) { return x.emit != nullptr; });
   for (const tn_planner* p : offer.planners) check_planner(check, *p);
   check.end();
   return out;

@@ -6,8 +6,9 @@
 
 namespace tenon::plugin_host {
 
-/// TN1011, all faults at once: ids (form, the plugin's prefix, twice), missing functions or docs, option rows, kinds that
-/// differ from the declared ones, nothing offered. Conflicts with other plugins are the session's to find.
+/// TN1011, all faults at once: ids (form, the plugin's prefix, twice), missing functions or docs,
+/// option rows, kinds that differ from the declared ones, nothing offered. Conflicts with other
+/// plugins are the session's to find.
 Status validate(const Candidate& candidate, const Offer& offer);
 
 /// The options of a planner as rows, for check_options(), --help and docs.

@@ -11,6 +11,9 @@ function(tenon_add_plugin name)
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX ".so"
     CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     BUILD_RPATH "\$ORIGIN;\$ORIGIN/../.." INSTALL_RPATH "\$ORIGIN;\$ORIGIN/../..")
+  if(NOT DEFINED CMAKE_CXX_STANDARD)
+    set_target_properties(${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+  endif()
   if(P_STABLE)
     target_link_libraries(${name} PRIVATE Tenon::headers)
     set(build_dir ${TENON_PLUGIN_DIR_STABLE})

@@ -4,7 +4,9 @@
 #include "tenon/plugin.h"
 
 namespace tenon {
-__attribute__((visibility("default"))) void bug(const char*, int, std::string_view) { std::abort(); }
+__attribute__((visibility("default"))) void bug(const char*, int, std::string_view) {
+  std::abort();
+}
 }  // namespace tenon
 
 static void describe(tenon::Registration&) {}

@@ -1,5 +1,6 @@
-// A native plugin that goes wrong in the way that the build id of its descriptor names. Tests copy the file and write the
-// fault's name there, so one build serves all faults that happen at run time.
+// A native plugin that goes wrong in the way that the build id of its descriptor names. Tests copy
+// the file and write the fault's name there, so one build serves all faults that happen at run
+// time.
 #define TENON_PLUGIN_BUILD_ID "none"
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Bad plugins: each fault is one line with path, reason and remedy, nothing of the plugin is taken, and nothing crashes.
+// Bad plugins: each fault is one line with path, reason and remedy, nothing of the plugin is taken,
+// and nothing crashes.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -38,7 +39,9 @@ std::string bytes_of(const std::string& path) {
   REQUIRE(r);
   return *r;
 }
-void write(const std::string& path, std::string_view bytes) { REQUIRE(DiskFiles().write(path, bytes)); }
+void write(const std::string& path, std::string_view bytes) {
+  REQUIRE(DiskFiles().write(path, bytes));
+}
 
 std::size_t descriptor_at(const std::string& elf) {
   constexpr char magic[8] = TN_MAGIC;
@@ -78,10 +81,13 @@ void refused(const std::string& path, int code, std::string_view reason) {
   check_message(r.errors().front(), code, path, reason);
 }
 
-SessionOptions only(std::vector<std::string> paths) { return {.plugin_paths = std::move(paths), .shipped = false}; }
+SessionOptions only(std::vector<std::string> paths) {
+  return {.plugin_paths = std::move(paths), .shipped = false};
+}
 
 /// The file passes inspection and is refused when it is loaded for the sake of `pass`.
-void refused_at_load(const std::string& path, std::string_view pass, int code, std::string_view reason) {
+void refused_at_load(const std::string& path, std::string_view pass, int code,
+                     std::string_view reason) {
   auto s = open_session(only({path}));
   REQUIRE(s);
   auto r = s->pass(pass);
@@ -108,7 +114,18 @@ TEST_CASE("plugin host: a file that is cut short is refused wherever the cut is"
   const TempDir dir;
   for (const char* name : {"good.so", "planner.so"}) {
     const std::string whole = bytes_of(kBuilt + name);
-    std::vector<std::size_t> cuts{1, 3, 4, 15, 16, 63, 64, 65, 120, descriptor_at(whole), descriptor_at(whole) + 8, whole.size() - 1};
+    std::vector<std::size_t> cuts{1,
+                                  3,
+                                  4,
+                                  15,
+                                  16,
+                                  63,
+                                  64,
+                                  65,
+                                  120,
+                                  descriptor_at(whole),
+                                  descriptor_at(whole) + 8,
+                                  whole.size() - 1};
     for (std::size_t i = 1; i < 64; ++i) cuts.push_back(whole.size() * i / 64);
     for (const std::size_t n : cuts) {
       CAPTURE(n);
@@ -128,7 +145,8 @@ TEST_CASE("plugin host: damaged bytes never crash the inspection") {
     const std::size_t reach = i % 2 ? damaged.size() : 0x400;
     for (int k = 0; k < 1 + i % 4; ++k) damaged[random() % reach] = static_cast<char>(random());
     write(dir / "damaged.so", damaged);
-    if (auto r = plugin_host::inspect(dir / "damaged.so"); !r) CHECK(r.errors().front().code / 10 == 100);
+    if (auto r = plugin_host::inspect(dir / "damaged.so"); !r)
+      CHECK(r.errors().front().code / 10 == 100);
   }
 }
 
@@ -173,25 +191,32 @@ TEST_CASE("plugin host: ABI and each hard field of the fingerprint") {
     write(path, elf);
     refused(path, 1005, reason);
   };
-  check(patched(good, offsetof(tn_descriptor, abi_major), std::uint16_t{TN_ABI_MAJOR + 1}), "ABI 1.");
-  check(patched(good, offsetof(tn_descriptor, abi_minor), std::uint16_t{TN_ABI_MINOR + 1}), "ABI 0.2");
+  check(patched(good, offsetof(tn_descriptor, abi_major), std::uint16_t{TN_ABI_MAJOR + 1}),
+        "ABI 1.");
+  check(patched(good, offsetof(tn_descriptor, abi_minor), std::uint16_t{TN_ABI_MINOR + 1}),
+        "ABI 0.2");
   constexpr std::size_t print = offsetof(tn_descriptor, fingerprint);
-  check(patched(good, print + offsetof(tn_fingerprint, sdk_hash), std::uint64_t{1}), "hash of sdk/include: 0000000000000001");
-  check(patched(good, print + offsetof(tn_fingerprint, stdlib), std::uint8_t{TN_STDLIB_LLVM}), "libc++");
-  const std::pair<std::size_t, std::string_view> fields[] = {{offsetof(tn_fingerprint, cxx11_abi), "_GLIBCXX_USE_CXX11_ABI"},
-                                                             {offsetof(tn_fingerprint, glibcxx_debug), "_GLIBCXX_DEBUG: with"},
-                                                             {offsetof(tn_fingerprint, rtti), "RTTI"},
-                                                             {offsetof(tn_fingerprint, exceptions), "exceptions"},
-                                                             {offsetof(tn_fingerprint, size_string), "sizeof(std::string): 77"},
-                                                             {offsetof(tn_fingerprint, size_vector), "sizeof(std::vector): 77"},
-                                                             {offsetof(tn_fingerprint, size_function), "sizeof(std::function): 77"},
-                                                             {offsetof(tn_fingerprint, size_shared_ptr), "sizeof(std::shared_ptr): 77"},
-                                                             {offsetof(tn_fingerprint, size_optional), "sizeof(std::optional): 77"}};
-  for (const auto& [offset, reason] : fields) check(patched(good, print + offset, std::uint8_t{77}), reason);
+  check(patched(good, print + offsetof(tn_fingerprint, sdk_hash), std::uint64_t{1}),
+        "hash of sdk/include: 0000000000000001");
+  check(patched(good, print + offsetof(tn_fingerprint, stdlib), std::uint8_t{TN_STDLIB_LLVM}),
+        "libc++");
+  const std::pair<std::size_t, std::string_view> fields[] = {
+      {offsetof(tn_fingerprint, cxx11_abi), "_GLIBCXX_USE_CXX11_ABI"},
+      {offsetof(tn_fingerprint, glibcxx_debug), "_GLIBCXX_DEBUG: with"},
+      {offsetof(tn_fingerprint, rtti), "RTTI"},
+      {offsetof(tn_fingerprint, exceptions), "exceptions"},
+      {offsetof(tn_fingerprint, size_string), "sizeof(std::string): 77"},
+      {offsetof(tn_fingerprint, size_vector), "sizeof(std::vector): 77"},
+      {offsetof(tn_fingerprint, size_function), "sizeof(std::function): 77"},
+      {offsetof(tn_fingerprint, size_shared_ptr), "sizeof(std::shared_ptr): 77"},
+      {offsetof(tn_fingerprint, size_optional), "sizeof(std::optional): 77"}};
+  for (const auto& [offset, reason] : fields)
+    check(patched(good, print + offset, std::uint8_t{77}), reason);
 
   // The stable tier looks at the API window alone.
   const std::string planner = bytes_of(kBuilt + "planner.so");
-  check(patched(planner, offsetof(tn_descriptor, api_min), std::uint16_t{TN_API + 1}), "C API 2 or newer");
+  check(patched(planner, offsetof(tn_descriptor, api_min), std::uint16_t{TN_API + 1}),
+        "C API 2 or newer");
   check(patched(planner, offsetof(tn_descriptor, api_built), std::uint16_t{0}), "C API 0");
   write(path, patched(planner, offsetof(tn_descriptor, api_built), std::uint16_t{TN_API + 5}));
   CHECK(plugin_host::inspect(path));
@@ -233,8 +258,10 @@ TEST_CASE("plugin host: everybody may write to it") {
 TEST_CASE("plugin host: changes the process while it loads") {
   const TempDir dir;
   const auto cwd = fs::current_path();
-  for (const auto& [fault, reason] : {std::pair{"flush-to-zero", "floating-point mode"}, {"locale", "the locale"},
-                                      {"folder", "working directory"}, {"handler", "SIGSEGV"}}) {
+  for (const auto& [fault, reason] : {std::pair{"flush-to-zero", "floating-point mode"},
+                                      {"locale", "the locale"},
+                                      {"folder", "working directory"},
+                                      {"handler", "SIGSEGV"}}) {
     CAPTURE(fault);
     const std::string path = dir / (std::string(fault) + ".so");
     write(path, with_fault(fault));
@@ -247,15 +274,16 @@ TEST_CASE("plugin host: changes the process while it loads") {
 
 TEST_CASE("plugin host: what it describes is wrong, so nothing of it is taken") {
   const TempDir dir;
-  const std::tuple<const char*, int, const char*> faults[] = {{"throw", 1010, "the licence server is down"},
-                                                              {"throw-int", 1010, "no std::exception"},
-                                                              {"nothing", 1011, "offers nothing"},
-                                                              {"prefix", 1011, "'tenon.stolen'"},
-                                                              {"twice", 1011, "offered twice"},
-                                                              {"no-doc", 1011, "has no doc"},
-                                                              {"no-function", 1011, "has no function"},
-                                                              {"option", 1011, "default '77'"},
-                                                              {"kind", 1011, ""}};
+  const std::tuple<const char*, int, const char*> faults[] = {
+      {"throw", 1010, "the licence server is down"},
+      {"throw-int", 1010, "no std::exception"},
+      {"nothing", 1011, "offers nothing"},
+      {"prefix", 1011, "'tenon.stolen'"},
+      {"twice", 1011, "offered twice"},
+      {"no-doc", 1011, "has no doc"},
+      {"no-function", 1011, "has no function"},
+      {"option", 1011, "default '77'"},
+      {"kind", 1011, ""}};
   for (const auto& [fault, code, reason] : faults) {
     CAPTURE(fault);
     const std::string path = dir / (std::string(fault) + ".so");

@@ -1,11 +1,10 @@
 // Sessions: search order, shadowing, look-ups, laziness, provenance.
-#include "core/plugin_host/session.h"
-
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <filesystem>
 
+#include "core/plugin_host/session.h"
 #include "core/support/sha256.h"
 #include "tenon/ir.h"
 
@@ -70,7 +69,8 @@ TEST_CASE("session: what is missing is named, with what there is") {
   CHECK(bare.errors()[0].what.find("'tenon.graph'") != std::string::npos);
 }
 
-TEST_CASE("session: a file is loaded when something of its kind and prefix is asked for, not before") {
+TEST_CASE(
+    "session: a file is loaded when something of its kind and prefix is asked for, not before") {
   const Folder dir;
   const std::string file = fs::canonical(dir.add("good.so", "lazy.so")).string();
   auto s = open_session({.plugin_paths = {file}, .shipped = false});
@@ -85,7 +85,8 @@ TEST_CASE("session: a file is loaded when something of its kind and prefix is as
 
 TEST_CASE("session: loading again gives a second session the same things") {
   for (int i = 0; i < 3; ++i) {
-    auto s = open_session({.plugin_paths = {kBuilt + "good.so", kBuilt + "undeclared.so"}, .shipped = false});
+    auto s = open_session(
+        {.plugin_paths = {kBuilt + "good.so", kBuilt + "undeclared.so"}, .shipped = false});
     REQUIRE(s);
     CHECK(s->pass("acme.nothing"));
     CHECK(s->ops()->find("ops.same"));
@@ -108,8 +109,11 @@ TEST_CASE("session: the first file of a name wins, later ones are shown as shado
                               .lib_dir = base + "/prefix"});
   REQUIRE(index);
   std::vector<std::string> seen;
-  for (const PluginRow& r : index->rows) seen.push_back(r.origin + " " + r.name + (r.status == PluginStatus::shadowed ? " shadowed" : ""));
-  CHECK(seen == std::vector<std::string>{"--plugin-path acme", "project acme shadowed", "TENON_PLUGIN_PATH other", "user third",
+  for (const PluginRow& r : index->rows)
+    seen.push_back(r.origin + " " + r.name +
+                   (r.status == PluginStatus::shadowed ? " shadowed" : ""));
+  CHECK(seen == std::vector<std::string>{"--plugin-path acme", "project acme shadowed",
+                                         "TENON_PLUGIN_PATH other", "user third",
                                          "shipped acme shadowed"});
   CHECK(fs::equivalent(index->rows[1].shadowed_by, first));
 }
@@ -129,7 +133,8 @@ TEST_CASE("session: a plugin that the pipeline names") {
   auto none = open("acme", "./nothing.so");
   REQUIRE(!none);
   CHECK(none.errors()[0].code == 1001);
-  CHECK(none.errors()[0].what.find((dir.path / "nothing.so").lexically_normal().filename().string()) != std::string::npos);
+  CHECK(none.errors()[0].what.find(
+            (dir.path / "nothing.so").lexically_normal().filename().string()) != std::string::npos);
   auto path = index_plugins({.plugin_paths = {"/no/such/folder"}, .shipped = false});
   REQUIRE(!path);
   CHECK(path.errors()[0].code == 1001);
