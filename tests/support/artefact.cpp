@@ -1,0 +1,84 @@
+#include "tests/support/artefact.h"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "tenon/plugin.h"
+#include "tests/support/native_target.h"
+
+namespace tenon::test {
+
+TempDir::TempDir() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "tenon-test-XXXXXX").string();
+  REQUIRE(mkdtemp(pattern.data()) != nullptr);
+  path_ = pattern;
+}
+TempDir::~TempDir() {
+  std::error_code ec;
+  std::filesystem::remove_all(path_, ec);
+}
+
+const ExecutorInfo& graph_executor() {
+  static const ExecutorInfo info = [] {
+    void* plugin = dlopen(TENON_BUILD_DIR "/lib/tenon/abi-0/tenon-graph.so", RTLD_NOW | RTLD_LOCAL);
+    REQUIRE_MESSAGE(plugin != nullptr, dlerror());
+    auto* entry = reinterpret_cast<void (*)(Registration*)>(dlsym(plugin, "tenon_plugin_entry"));
+    REQUIRE(bool(entry));
+    Registration r;
+    entry(&r);
+    REQUIRE(r.executors.size() == 1);
+    return r.executors[0];
+  }();
+  return info;
+}
+
+ArtefactFiles emit_files(const ExecProgram& p, const std::vector<std::string>& objects) {
+  ArtefactFiles out;
+  const Module none{nullptr};
+  const Status s = graph_executor().emit(p, none, {}, objects, out);
+  if (!s) MESSAGE(s.errors()[0].what);
+  REQUIRE(s);
+  return out;
+}
+
+void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+  std::ofstream f(path, std::ios::binary | std::ios::trunc);
+  f.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  REQUIRE(f.flush());
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream f(path, std::ios::binary);
+  std::ostringstream s;
+  s << f.rdbuf();
+  return s.str();
+}
+
+void write_artefact(const std::filesystem::path& folder, const ExecProgram& p, const std::vector<tir::Kernel>& kernels) {
+  for (const auto& [name, bytes] : emit_files(p)) write_file(folder / name, bytes.data(), bytes.size());
+  const auto object = compile_object(kernels, llvm_facts());
+  REQUIRE(object);
+  write_file(folder / "kernels.so", object->data(), object->size());
+}
+
+ExecKernel exec_kernel(const tir::Kernel& k) {
+  ExecKernel e;
+  e.symbol = k.symbol;
+  for (const tir::Buffer& b : k.buffers) {
+    e.n_inputs += b.scope == tir::Scope::input;
+    e.n_outputs += b.scope == tir::Scope::output;
+    e.n_shared += b.scope == tir::Scope::shared;
+  }
+  e.extent = k.extent;
+  e.grain = k.grain;
+  e.work = k.work;
+  e.worker_bytes = k.worker_bytes;
+  return e;
+}
+
+}  // namespace tenon::test

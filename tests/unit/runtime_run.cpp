@@ -1,0 +1,287 @@
+// Hand-made artefacts, compiled by tenon.llvm, run by the C runtime.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "tests/support/guarded_memory.h"
+#include "tests/support/runtime.h"
+
+namespace tenon::test {
+namespace {
+
+using E = KernelMaker::E;
+
+struct alignas(64) Aligned {
+  float v[SmallModel::n];
+};
+
+std::vector<float> run_small(const SmallModel& m, const ModelPtr& model, std::uint32_t threads, std::uint32_t flags = 0) {
+  const auto c = context(model, threads, flags);
+  REQUIRE_MESSAGE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0, tn_last_error());
+  REQUIRE_MESSAGE(tn_run(c.get()) == 0, tn_last_error());
+  const void* y = nullptr;
+  REQUIRE(tn_output(c.get(), 0, &y) == 0);
+  const auto* f = static_cast<const float*>(y);
+  return {f, f + SmallModel::n};
+}
+
+}  // namespace
+
+TEST_CASE("runtime: runs a program; equal bits for any number of threads, guarded, poisoned or not") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const std::vector<float> one = run_small(m, model, 1);
+  for (std::size_t i = 0; i < SmallModel::n; ++i) REQUIRE(one[i] == m.expected(i));
+  for (std::uint32_t threads : {2u, 3u, 7u}) CHECK(run_small(m, model, threads) == one);
+  for (int flags : {int{TN_GUARD}, int{TN_POISON}, TN_GUARD | TN_POISON | TN_PROFILE}) CHECK(run_small(m, model, 2, static_cast<std::uint32_t>(flags)) == one);
+}
+
+TEST_CASE("runtime: says what a model is") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  CHECK(std::string(tn_model_name(model.get())) == "small");
+  CHECK(tn_model_json(model.get()) == read_text(dir.path() / "program.json"));
+  REQUIRE(tn_model_inputs(model.get()) == 1);
+  tn_tensor_info t{.struct_size = sizeof t};
+  REQUIRE(tn_model_input(model.get(), 0, &t) == 0);
+  CHECK(std::string(t.name) == "x");
+  CHECK(t.dtype == TN_F32);
+  CHECK(t.rank == 2);
+  CHECK(t.dims[1] == 256);
+  CHECK(t.bytes == SmallModel::bytes);
+  CHECK(t.align == 64);
+  CHECK(t.planned == 0);
+  tn_pool_info p{.struct_size = sizeof p};
+  REQUIRE(tn_model_pool(model.get(), 1, &p) == 0);
+  CHECK(std::string(p.kind) == "constants");
+  CHECK(p.bytes == SmallModel::bytes);
+  tn_step_info s{.struct_size = sizeof s};
+  REQUIRE(tn_model_step(model.get(), 1, &s) == 0);
+  CHECK(std::string(s.name) == "product");
+  CHECK(std::string(s.kernel) == "mul");
+  CHECK(tn_model_step(model.get(), 2, &s) == TN_RT_NAME);
+  // A caller with an older, shorter struct gets what it knows.
+  tn_tensor_info old{.struct_size = offsetof(tn_tensor_info, bytes)};
+  old.bytes = 7;
+  REQUIRE(tn_model_input(model.get(), 0, &old) == 0);
+  CHECK(old.rank == 2);
+  CHECK(old.bytes == 7);
+  std::uint32_t i = 9;
+  CHECK(tn_find_output(model.get(), "y", &i) == 0);
+  CHECK(i == 0);
+  CHECK(tn_find_input(model.get(), "z", &i) == TN_RT_NAME);
+  CHECK(std::string(tn_last_error()).find("'x'") != std::string::npos);
+}
+
+TEST_CASE("runtime: zero-copy inputs and outputs are read and written in place, and can be bound again") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const auto c = context(model);
+  auto x = std::make_unique<Aligned>(), y = std::make_unique<Aligned>(), z = std::make_unique<Aligned>();
+  std::memcpy(x->v, m.x.data(), SmallModel::bytes);
+  REQUIRE(tn_bind_input(c.get(), 0, TN_F32, 2, SmallModel::dims, x->v) == 0);
+  REQUIRE(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, y->v) == 0);
+  REQUIRE(tn_run(c.get()) == 0);
+  CHECK(y->v[5] == m.expected(5));
+  x->v[5] = 2;  // seen by the next run: nothing was copied
+  REQUIRE(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, z->v) == 0);
+  REQUIRE(tn_run(c.get()) == 0);
+  CHECK(y->v[5] == m.expected(5));
+  CHECK(z->v[5] == (2 + m.w[5]) * 2);
+  const void* out = nullptr;
+  REQUIRE(tn_output(c.get(), 0, &out) == 0);
+  CHECK(out == z->v);
+  REQUIRE(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, nullptr) == 0);  // back to its own
+  void* in = nullptr;
+  REQUIRE(tn_input_memory(c.get(), 0, &in) == 0);
+  CHECK(in != x->v);
+  std::memcpy(in, m.x.data(), SmallModel::bytes);
+  REQUIRE(tn_run(c.get()) == 0);
+  REQUIRE(tn_output(c.get(), 0, &out) == 0);
+  CHECK(out != z->v);
+  CHECK(static_cast<const float*>(out)[9] == m.expected(9));
+}
+
+TEST_CASE("runtime: wrong tensors and pointers are refused by name") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const auto c = context(model);
+  const auto says = [](const char* what) { return std::string(tn_last_error()).find(what) != std::string::npos; };
+  auto x = std::make_unique<Aligned>();
+  const std::int64_t other[] = {4, 255}, *dims = SmallModel::dims;
+  CHECK(tn_run(c.get()) == TN_RT_NOT_SET);
+  CHECK(says("'x'"));
+  CHECK(tn_set_input(c.get(), 1, TN_F32, 2, dims, x->v) == TN_RT_NAME);
+  CHECK(tn_set_input(c.get(), 0, TN_F64, 2, dims, x->v) == TN_RT_TENSOR);
+  CHECK(says("dtype"));
+  CHECK(tn_set_input(c.get(), 0, TN_F32, 1, dims, x->v) == TN_RT_TENSOR);
+  CHECK(says("rank"));
+  CHECK(tn_set_input(c.get(), 0, TN_F32, 2, other, x->v) == TN_RT_TENSOR);
+  CHECK(says("f32[4, 256], got f32[4, 255]"));
+  CHECK(tn_set_input(c.get(), 0, TN_F32, 2, nullptr, x->v) == TN_RT_POINTER);
+  CHECK(tn_set_input(c.get(), 0, TN_F32, 2, dims, nullptr) == TN_RT_POINTER);
+  CHECK(tn_bind_input(c.get(), 0, TN_F32, 2, dims, x->v + 1) == TN_RT_POINTER);
+  CHECK(says("64"));
+  CHECK(tn_bind_output(c.get(), 0, TN_F32, 2, dims, x->v + 1) == TN_RT_POINTER);
+  REQUIRE(tn_bind_input(c.get(), 0, TN_F32, 2, dims, x->v) == 0);
+  REQUIRE(tn_bind_output(c.get(), 0, TN_F32, 2, dims, x->v) == 0);
+  CHECK(tn_run(c.get()) == TN_RT_POINTER);
+  CHECK(says("overlaps"));
+  const std::uint64_t* ns = nullptr;
+  std::uint32_t n = 0;
+  CHECK(tn_step_times(c.get(), &ns, &n) == TN_RT_ARGUMENT);
+  CHECK(tn_run(nullptr) == TN_RT_ARGUMENT);
+  CHECK(tn_model_load(nullptr, nullptr) == TN_RT_ARGUMENT);
+  const tn_context_options many{sizeof many, 1000, 0}, flags{sizeof flags, 1, 64};
+  tn_context* none = nullptr;
+  CHECK(tn_context_create(model.get(), &many, &none) == TN_RT_ARGUMENT);
+  CHECK(tn_context_create(model.get(), &flags, &none) == TN_RT_ARGUMENT);
+  CHECK(none == nullptr);
+}
+
+TEST_CASE("runtime: contexts share a model, outlive its handle, and run at once") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  auto model = load(dir.path());
+  const auto a = context(model, 2), b = context(model, 2);
+  model.reset();
+  std::vector<std::thread> threads;
+  for (tn_context* c : {a.get(), b.get()})
+    threads.emplace_back([&m, c] {
+      for (int n = 0; n < 50; ++n)
+        if (tn_set_input(c, 0, TN_F32, 2, SmallModel::dims, m.x.data()) || tn_run(c)) return;
+    });
+  for (std::thread& t : threads) t.join();
+  for (tn_context* c : {a.get(), b.get()}) {
+    const void* y = nullptr;
+    REQUIRE(tn_output(c, 0, &y) == 0);
+    CHECK(static_cast<const float*>(y)[100] == m.expected(100));
+  }
+}
+
+TEST_CASE("runtime: planned inputs and outputs stand in pools, are consumed, and cannot be bound") {
+  SmallModel m;
+  const auto bytes = SmallModel::bytes;
+  m.program.pools[0].bytes = 3 * bytes;
+  m.program.inputs[0].planned = m.program.outputs[0].planned = true;
+  m.program.inputs[0].place = at_pool(0, bytes, bytes);
+  m.program.outputs[0].place = at_pool(0, 2 * bytes, bytes);
+  m.program.steps[0].args[0] = m.program.steps[1].args[1] = at_pool(0, bytes, bytes);
+  m.program.steps[1].args[2] = at_pool(0, 2 * bytes, bytes);
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const auto c = context(model, 1, TN_POISON | TN_GUARD);
+  REQUIRE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0);
+  REQUIRE(tn_run(c.get()) == 0);
+  const void* y = nullptr;
+  REQUIRE(tn_output(c.get(), 0, &y) == 0);
+  CHECK(static_cast<const float*>(y)[77] == m.expected(77));
+  CHECK(tn_run(c.get()) == TN_RT_NOT_SET);
+  auto x = std::make_unique<Aligned>();
+  CHECK(tn_bind_input(c.get(), 0, TN_F32, 2, SmallModel::dims, x->v) == TN_RT_PLANNED);
+  CHECK(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, x->v) == TN_RT_PLANNED);
+}
+
+TEST_CASE("runtime: branches take their arm, copies copy, a constant stands in a writable pool, times are kept") {
+  SmallModel m;
+  const auto bytes = SmallModel::bytes;
+  const TensorType flag(DType::boolean, Shape{});
+  m.program.inputs.push_back({.name = "flag", .type = flag, .align = 1});
+  m.program.pools[1] = {"flash", bytes, 64, ExecPool::Kind::data};  // image copied in
+  ExecStep copy{.kind = ExecStep::Kind::copy, .name = "keep", .args = {at_input(0, bytes), at_output(0, bytes)}};
+  ExecStep branch{.kind = ExecStep::Kind::branch, .name = "if", .args = {at_input(1, 1)}, .then_steps = m.program.steps, .else_steps = {copy}};
+  m.program.steps = {branch};
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  REQUIRE(tn_model_steps(model.get()) == 4);
+  const auto c = context(model, 2, TN_PROFILE | TN_POISON);
+  for (std::uint8_t on : {1, 0, 1}) {
+    REQUIRE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0);
+    REQUIRE(tn_set_input(c.get(), 1, TN_BOOL, 0, nullptr, &on) == 0);
+    REQUIRE_MESSAGE(tn_run(c.get()) == 0, tn_last_error());
+    const void* y = nullptr;
+    REQUIRE(tn_output(c.get(), 0, &y) == 0);
+    CHECK(static_cast<const float*>(y)[3] == (on ? m.expected(3) : m.x[3]));
+    const std::uint64_t* ns = nullptr;
+    std::uint32_t n = 0;
+    REQUIRE(tn_step_times(c.get(), &ns, &n) == 0);
+    REQUIRE(n == 4);
+    CHECK((ns[1] > 0) == (on == 1));
+    CHECK((ns[2] > 0) == (on == 1));
+    CHECK((ns[3] > 0) == (on == 0));
+  }
+}
+
+TEST_CASE("runtime: worker scratch is one per worker") {
+  KernelMaker k("scratch");
+  const std::uint64_t rows = 64;
+  const auto in = k.input(DType::f32, rows * 16), out = k.output(DType::f32, rows * 16);
+  const auto tmp = k.buffer("tmp", DType::f32, 16, tir::Scope::worker, 64);
+  k.kernel().worker_bytes = 64;
+  k.for_chunk(1, [&](E i) {
+    const E at = k.op(ScalarOp::mul, {i, k.imm(16)});
+    k.store(tmp, k.imm(0), k.load(in, at, 16));
+    const auto n = k.variable("n", {DType::i64, 1});
+    k.loop(n, k.imm(0), k.imm(200), 1, [&] {  // long enough for workers to meet
+      k.store(tmp, k.imm(0), k.op(ScalarOp::add, {k.load(tmp, k.imm(0), 16), k.load(in, at, 16)}));
+    });
+    k.store(out, at, k.load(tmp, k.imm(0), 16));
+  });
+  const tir::Kernel kernel = k.done(rows);
+  const TensorType t(DType::f32, Shape{rows * 16});
+  ExecProgram p;
+  p.inputs = {{.name = "x", .type = t}};
+  p.outputs = {{.name = "y", .type = t}};
+  p.pools = {{"scratch", 128, 64, ExecPool::Kind::worker}};
+  p.kernels = {exec_kernel(kernel)};
+  p.kernels[0].worker_offset = 64;
+  p.steps = {SmallModel::call("s", 0, {at_input(0, rows * 64), at_output(0, rows * 64)})};
+  const TempDir dir;
+  write_artefact(dir.path(), p, {kernel});
+  const auto model = load(dir.path());
+  std::vector<float> x(rows * 16);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 97);
+  const std::int64_t dims[] = {rows * 16};
+  for (std::uint32_t threads : {1u, 2u, 5u}) {
+    const auto c = context(model, threads);
+    for (int n = 0; n < 20; ++n) {
+      REQUIRE(tn_set_input(c.get(), 0, TN_F32, 1, dims, x.data()) == 0);
+      REQUIRE(tn_run(c.get()) == 0);
+      const void* y = nullptr;
+      REQUIRE(tn_output(c.get(), 0, &y) == 0);
+      for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(static_cast<const float*>(y)[i] == 201 * x[i]);
+    }
+  }
+}
+
+TEST_CASE("runtime: the example, a C99 program, runs an artefact and says why it cannot") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto example = [](const std::filesystem::path& folder) {
+    std::FILE* p = popen((std::string(TENON_BUILD_DIR "/bin/tenon-example-run ") + folder.string() + " 2>&1").c_str(), "r");
+    REQUIRE(bool(p));
+    char text[400] = {};
+    const std::size_t n = std::fread(text, 1, sizeof text - 1, p);
+    return std::pair(std::string(text, n), pclose(p));
+  };
+  CHECK(example(dir.path()) == std::pair(std::string("y: 4096 bytes, first 0\n"), 0));
+  const auto [text, status] = example(dir.path() / "nowhere");
+  CHECK(status != 0);
+  CHECK(text.find("No such file") != std::string::npos);
+}
+
+}  // namespace tenon::test
