@@ -1,4 +1,5 @@
-// What is wrong with a request before any planner is called. One function per law; each names the value and the numbers.
+// What is wrong with a request before any planner is called. One function per law; each names the
+// value and the numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,12 +35,15 @@ class Checker {
  private:
   void fail(int code, std::string what, std::string fix, std::vector<std::string> notes = {}) {
     if (errors_.size() < kMaxErrors)
-      errors_.push_back(
-          {.code = code, .what = std::move(what), .fix = std::move(fix), .notes = std::move(notes)});
+      errors_.push_back({.code = code,
+                         .what = std::move(what),
+                         .fix = std::move(fix),
+                         .notes = std::move(notes)});
   }
 
   void pools() {
-    if (r_.pools.empty()) fail(4109, "the request has no pool", "declare at least one under `pools`");
+    if (r_.pools.empty())
+      fail(4109, "the request has no pool", "declare at least one under `pools`");
     std::set<std::string_view> seen;
     for (const StoragePool& p : r_.pools) {
       if (!seen.insert(p.id).second)
@@ -53,7 +57,8 @@ class Checker {
   void names() {
     std::set<std::string_view> seen;
     for (const StorageToken& t : r_.tokens) {
-      if (t.name.empty()) fail(4107, "a token has no name", "give each token a name of its own");
+      if (t.name.empty())
+        fail(4107, "a token has no name", "give each token a name of its own");
       else if (!seen.insert(t.name).second)
         fail(4107, fmt::format("two tokens are called '{}'", t.name), "rename one");
     }
@@ -62,10 +67,12 @@ class Checker {
   void token(const StorageToken& t) {
     const std::string who = describe(t);
     if (!std::has_single_bit(t.align))
-      fail(4108, fmt::format("{}: alignment {} is not a power of two", who, t.align), "use 1, 2, 4, 8, ...");
+      fail(4108, fmt::format("{}: alignment {} is not a power of two", who, t.align),
+           "use 1, 2, 4, 8, ...");
     if (t.first > t.end || t.end > r_.steps.size() || t.first == UINT32_MAX)
-      fail(4110, fmt::format("{}: lifetime [{}, {}) does not lie in the {} steps", who, t.first, t.end,
-                             r_.steps.size()),
+      fail(4110,
+           fmt::format("{}: lifetime [{}, {}) does not lie in the {} steps", who, t.first, t.end,
+                       r_.steps.size()),
            "lifetimes are half-open intervals of steps");
     if (t.pools.empty())
       fail(4101, fmt::format("{}: no pool is left for it", who),
@@ -73,20 +80,26 @@ class Checker {
     std::set<std::uint32_t> seen;
     for (const std::uint32_t p : t.pools) {
       if (p >= r_.pools.size())
-        fail(4109, fmt::format("{}: pool number {} of {}", who, p, r_.pools.size()), "pools count from 0");
+        fail(4109, fmt::format("{}: pool number {} of {}", who, p, r_.pools.size()),
+             "pools count from 0");
       else if (!seen.insert(p).second)
-        fail(4107, fmt::format("{}: pool '{}' is listed twice", who, r_.pools[p].id), "list it once");
+        fail(4107, fmt::format("{}: pool '{}' is listed twice", who, r_.pools[p].id),
+             "list it once");
     }
     if (!t.cost.empty() && t.cost.size() != t.pools.size())
       fail(4109, fmt::format("{}: {} costs for {} pools", who, t.cost.size(), t.pools.size()),
            "give one cost per pool, or none");
     if (t.at && t.pools.size() > 1)
-      fail(4111, fmt::format("{}: pinned to offset {} but allowed in {} pools", who, *t.at, t.pools.size()),
+      fail(4111,
+           fmt::format("{}: pinned to offset {} but allowed in {} pools", who, *t.at,
+                       t.pools.size()),
            "a pin names one pool");
     for (const TokenPart& p : t.parts)
       if (p.first >= p.end || p.first < t.first || p.end > t.end || p.lo >= p.hi || p.hi > t.size)
-        fail(4112, fmt::format("{}: part [{}, {}) in steps [{}, {}) does not lie in [0, {}) in steps [{}, {})",
-                               who, p.lo, p.hi, p.first, p.end, t.size, t.first, t.end),
+        fail(4112,
+             fmt::format(
+                 "{}: part [{}, {}) in steps [{}, {}) does not lie in [0, {}) in steps [{}, {})",
+                 who, p.lo, p.hi, p.first, p.end, t.size, t.first, t.end),
              "parts say which bytes of the token are occupied when");
   }
 
@@ -99,10 +112,12 @@ class Checker {
       }
       const StorageToken &a = r_.tokens[j.a], &b = r_.tokens[j.b];
       const std::string who = fmt::format("join of {} onto {}", describe(b), describe(a));
-      if (a.at) fail(4113, fmt::format("{}: the latter is pinned", who), "drop the join or the pin");
+      if (a.at)
+        fail(4113, fmt::format("{}: the latter is pinned", who), "drop the join or the pin");
       if (a.first >= b.first || a.end != std::uint64_t{b.first} + 1)
-        fail(4113, fmt::format("{}: it lives in steps [{}, {}), its successor starts in step {}", who, a.first,
-                               a.end, b.first),
+        fail(4113,
+             fmt::format("{}: it lives in steps [{}, {}), its successor starts in step {}", who,
+                         a.first, a.end, b.first),
              "a token may be taken over only in its last step");
       for (const TokenMember& m : a.members)
         if (m.role == Role::constant || m.role == Role::state)
@@ -118,8 +133,10 @@ class Checker {
       for (const std::uint32_t p : t.pools) unit = std::max(unit, r_.pools[p].granule);
       // Each layout stays below the sum of sizes, each with its padding.
       if (t.size >= kMaxTotal || unit >= kMaxTotal / 2 || t.size + unit >= kMaxTotal - sum)
-        return fail(4106, fmt::format("{}: size {} brings the sum of all sizes past 2^63", describe(t), t.size),
-                    "sizes are bytes; check the shape");
+        return fail(
+            4106,
+            fmt::format("{}: size {} brings the sum of all sizes past 2^63", describe(t), t.size),
+            "sizes are bytes; check the shape");
       sum += t.size + unit;
     }
   }
@@ -128,11 +145,13 @@ class Checker {
     std::vector<std::string> why;
     for (const std::uint32_t p : t.pools) {
       const StoragePool& pool = r_.pools[p];
-      if (!pool.capacity || round_up_to(t.size, pool.granule) <= *pool.capacity || t.size == 0) return;
+      if (!pool.capacity || round_up_to(t.size, pool.granule) <= *pool.capacity || t.size == 0)
+        return;
       why.push_back(fmt::format("pool '{}' has {} bytes, {} too few", pool.id, *pool.capacity,
                                 round_up_to(t.size, pool.granule) - *pool.capacity));
     }
-    fail(4115, fmt::format("{}: needs {} bytes, more than any of its pools has", describe(t), t.size),
+    fail(4115,
+         fmt::format("{}: needs {} bytes, more than any of its pools has", describe(t), t.size),
          "allow it a larger pool, or split the value", std::move(why));
   }
 
@@ -148,9 +167,11 @@ class Checker {
         const StorageToken &a = *pinned[i], &b = *pinned[k];
         if (a.pools[0] != b.pools[0] || *b.at >= *a.at + a.size) break;
         if (a.first < std::max(b.end, b.first + 1) && b.first < std::max(a.end, a.first + 1))
-          fail(4102, fmt::format("{} is pinned to [{}, {}) and {} to [{}, {}) of pool '{}'; both live in step {}",
-                                 describe(a), *a.at, *a.at + a.size, describe(b), *b.at, *b.at + b.size,
-                                 r_.pools[a.pools[0]].id, std::max(a.first, b.first)),
+          fail(4102,
+               fmt::format(
+                   "{} is pinned to [{}, {}) and {} to [{}, {}) of pool '{}'; both live in step {}",
+                   describe(a), *a.at, *a.at + a.size, describe(b), *b.at, *b.at + b.size,
+                   r_.pools[a.pools[0]].id, std::max(a.first, b.first)),
                fmt::format("move one pin by {} bytes or more", *a.at + a.size - *b.at));
       }
   }
@@ -159,24 +180,30 @@ class Checker {
     const StoragePool& pool = r_.pools[t.pools[0]];
     const std::uint64_t unit = std::max(t.align, pool.granule);
     if (*t.at % unit != 0) {
-      fail(4103, fmt::format("{}: pinned to offset {} of pool '{}', which is no multiple of {}", describe(t), *t.at,
-                             pool.id, unit),
+      fail(4103,
+           fmt::format("{}: pinned to offset {} of pool '{}', which is no multiple of {}",
+                       describe(t), *t.at, pool.id, unit),
            fmt::format("use {} or {}", *t.at / unit * unit, (*t.at / unit + 1) * unit));
       return false;
     }
-    const std::uint64_t size = round_up_to(t.size, pool.granule), cap = pool.capacity.value_or(kMaxTotal);
+    const std::uint64_t size = round_up_to(t.size, pool.granule),
+                        cap = pool.capacity.value_or(kMaxTotal);
     if (*t.at >= kMaxTotal || *t.at + size > cap) {
-      fail(4104, fmt::format("{}: pinned to offset {} and {} bytes long: ends past the {} bytes of pool '{}'",
-                             describe(t), *t.at, t.size, cap, pool.id),
+      fail(4104,
+           fmt::format(
+               "{}: pinned to offset {} and {} bytes long: ends past the {} bytes of pool '{}'",
+               describe(t), *t.at, t.size, cap, pool.id),
            size <= cap ? fmt::format("pin it to {} or below", (cap - size) / unit * unit) : "");
       return false;
     }
     return true;
   }
 
-  // Tokens that may live only in some set of pools have no more than these pools' capacity together.
+  // Tokens that may live only in some set of pools have no more than these pools' capacity
+  // together.
   void loads() {
-    const StorageRequest c = canonical_request(r_);  // parts are disjoint there, so they may be summed
+    const StorageRequest c =
+        canonical_request(r_);  // parts are disjoint there, so they may be summed
     std::set<std::vector<std::uint32_t>> sets;
     for (const StorageToken& t : c.tokens) {
       std::vector<std::uint32_t> s = t.pools;
@@ -201,10 +228,12 @@ class Checker {
       });
     const MaxLive need = max_live(c, in);
     if (need.bytes <= capacity) return;
-    fail(4105, fmt::format("{} {}: {} bytes must be there in step {}{}, capacity {}: {} bytes too many",
-                           set.size() == 1 ? "pool" : "pools", which, need.bytes, need.step,
-                           step_name(need.step), capacity, need.bytes - capacity),
-         "enlarge the pool, allow one of these values another pool (`place:`), or shorten its life by reordering",
+    fail(4105,
+         fmt::format("{} {}: {} bytes must be there in step {}{}, capacity {}: {} bytes too many",
+                     set.size() == 1 ? "pool" : "pools", which, need.bytes, need.step,
+                     step_name(need.step), capacity, need.bytes - capacity),
+         "enlarge the pool, allow one of these values another pool (`place:`), or shorten its life "
+         "by reordering",
          live_at(c, in, need.step));
   }
 
@@ -212,7 +241,8 @@ class Checker {
     return s < r_.steps.size() && !r_.steps[s].empty() ? fmt::format(" ({})", r_.steps[s]) : "";
   }
 
-  std::vector<std::string> live_at(const StorageRequest& c, const std::vector<char>& in, std::uint32_t step) const {
+  std::vector<std::string> live_at(const StorageRequest& c, const std::vector<char>& in,
+                                   std::uint32_t step) const {
     std::vector<const StorageToken*> live;
     for (std::size_t i = 0; i < in.size(); ++i) {
       const StorageToken& t = c.tokens[i];
@@ -223,8 +253,8 @@ class Checker {
     });
     std::vector<std::string> out;
     for (std::size_t k = 0; k < std::min<std::size_t>(live.size(), 8); ++k)
-      out.push_back(fmt::format("live: {}, {} bytes, steps [{}, {})", describe(*live[k]), live[k]->size,
-                                live[k]->first, live[k]->end));
+      out.push_back(fmt::format("live: {}, {} bytes, steps [{}, {})", describe(*live[k]),
+                                live[k]->size, live[k]->first, live[k]->end));
     if (live.size() > 8) out.push_back(fmt::format("and {} more", live.size() - 8));
     return out;
   }

@@ -12,13 +12,15 @@ constexpr std::size_t kMaxErrors = 20;
 
 // Spellings seen in such files -> ours.
 constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
-    {"id", "id"},       {"buffer", "id"}, {"buffer_id", "id"},     {"lower", "lower"},     {"start", "lower"},
-    {"begin", "lower"}, {"upper", "upper"}, {"end", "end"},        {"size", "size"},       {"alignment", "alignment"},
-    {"align", "alignment"}, {"hint", "hint"}, {"gaps", "gaps"},    {"pool", "pool"},       {"offset", "offset"}};
+    {"id", "id"},       {"buffer", "id"},           {"buffer_id", "id"},    {"lower", "lower"},
+    {"start", "lower"}, {"begin", "lower"},         {"upper", "upper"},     {"end", "end"},
+    {"size", "size"},   {"alignment", "alignment"}, {"align", "alignment"}, {"hint", "hint"},
+    {"gaps", "gaps"},   {"pool", "pool"},           {"offset", "offset"}};
 
 std::string_view trimmed(std::string_view s) {
   const auto begin = s.find_first_not_of(" \t\r");
-  return begin == s.npos ? std::string_view() : s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
+  return begin == s.npos ? std::string_view()
+                         : s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
 }
 
 std::vector<std::string> cells_of(std::string_view line) {
@@ -39,20 +41,28 @@ std::string_view canonical_name(std::string_view name) {
 
 Diag check_header(const std::vector<std::string>& header, const Loc& at) {
   const auto bad = [&](std::string what) {
-    return Diag{.code = 4411, .loc = at, .what = std::move(what),
-                .fix = "columns: id, lower, upper or end, size; optional alignment, hint, gaps, pool, offset"};
+    return Diag{
+        .code = 4411,
+        .loc = at,
+        .what = std::move(what),
+        .fix =
+            "columns: id, lower, upper or end, size; optional alignment, hint, gaps, pool, offset"};
   };
   std::vector<std::string_view> seen;
   for (const std::string& h : header) {
     const std::string_view name = canonical_name(h);
     if (name.empty()) return bad(fmt::format("column '{}' is not known", h));
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) return bad(fmt::format("two columns mean '{}'", name));
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+      return bad(fmt::format("two columns mean '{}'", name));
     seen.push_back(name);
   }
-  const auto has = [&](std::string_view n) { return std::find(seen.begin(), seen.end(), n) != seen.end(); };
+  const auto has = [&](std::string_view n) {
+    return std::find(seen.begin(), seen.end(), n) != seen.end();
+  };
   for (const std::string_view need : {"id", "lower", "size"})
     if (!has(need)) return bad(fmt::format("column '{}' is missing", need));
-  if (has("upper") == has("end")) return bad("either 'upper' (exclusive) or 'end' (inclusive) must be there");
+  if (has("upper") == has("end"))
+    return bad("either 'upper' (exclusive) or 'end' (inclusive) must be there");
   return {};
 }
 
@@ -88,8 +98,10 @@ class Rows {
 
   void fail(const Buffer& b, std::string what, std::string fix = {}) {
     if (errors.size() < kMaxErrors)
-      errors.push_back({.code = 4412, .loc = {std::string(file_), b.line, 1, 0},
-                        .what = fmt::format("buffer '{}': {}", b.id, what), .fix = std::move(fix)});
+      errors.push_back({.code = 4412,
+                        .loc = {std::string(file_), b.line, 1, 0},
+                        .what = fmt::format("buffer '{}': {}", b.id, what),
+                        .fix = std::move(fix)});
   }
 
  private:
@@ -110,9 +122,11 @@ class Rows {
     if (b.id.empty()) fail(b, "it has no id");
     const bool inclusive = t_.column("end") >= 0;
     b.first = number(b, "lower", cell(row, "lower"));
-    b.end = number(b, inclusive ? "end" : "upper", cell(row, inclusive ? "end" : "upper")) + (inclusive ? 1 : 0);
+    b.end = number(b, inclusive ? "end" : "upper", cell(row, inclusive ? "end" : "upper")) +
+            (inclusive ? 1 : 0);
     b.size = number(b, "size", cell(row, "size"));
-    if (b.end < b.first) fail(b, fmt::format("it ends at {} before it starts at {}", b.end, b.first));
+    if (b.end < b.first)
+      fail(b, fmt::format("it ends at {} before it starts at {}", b.end, b.first));
     if (const auto s = cell(row, "alignment"); !s.empty()) b.align = number(b, "alignment", s);
     if (const auto s = cell(row, "hint"); !s.empty()) number(b, "hint", s);
     if (const auto s = cell(row, "offset"); !s.empty()) b.at = number(b, "offset", s);
@@ -131,7 +145,8 @@ class Rows {
       bool ok = dash != one.npos && read_u64(one.substr(0, dash), g.first) &&
                 read_u64(one.substr(dash + 1, window ? mark - dash - 1 : one.npos), g.end);
       if (ok && window)
-        ok = colon != one.npos && colon > mark && read_u64(one.substr(mark + 1, colon - mark - 1), g.lo) &&
+        ok = colon != one.npos && colon > mark &&
+             read_u64(one.substr(mark + 1, colon - mark - 1), g.lo) &&
              read_u64(one.substr(colon + 1), g.hi) && g.lo <= g.hi && g.hi <= b.size;
       if (ok && inclusive) ++g.end;
       if (!ok || g.first >= g.end || g.first < b.first || g.end > b.end) {
@@ -140,7 +155,8 @@ class Rows {
       }
       b.gaps.push_back(g);
     }
-    std::sort(b.gaps.begin(), b.gaps.end(), [](const Gap& x, const Gap& y) { return x.first < y.first; });
+    std::sort(b.gaps.begin(), b.gaps.end(),
+              [](const Gap& x, const Gap& y) { return x.first < y.first; });
     for (std::size_t k = 1; k < b.gaps.size(); ++k)
       if (b.gaps[k].first < b.gaps[k - 1].end) fail(b, "two gaps overlap");
   }
@@ -201,22 +217,26 @@ Result<CsvTable> parse_csv(std::string_view text, std::string_view file) {
       t.header = std::move(cells);
     } else if (cells.size() != t.header.size()) {
       if (errors.size() < kMaxErrors)
-        errors.push_back({.code = 4412, .loc = at,
-                          .what = fmt::format("buffer '{}': {} cells, the header has {}", cells[0], cells.size(),
-                                              t.header.size()),
+        errors.push_back({.code = 4412,
+                          .loc = at,
+                          .what = fmt::format("buffer '{}': {} cells, the header has {}", cells[0],
+                                              cells.size(), t.header.size()),
                           .fix = "one cell per column"});
     } else {
       t.rows.push_back({std::move(cells), line});
     }
   }
   if (t.header.empty())
-    return Diag{.code = 4411, .loc = {std::string(file)}, .what = "the file has no header line",
+    return Diag{.code = 4411,
+                .loc = {std::string(file)},
+                .what = "the file has no header line",
                 .fix = "begin with: id,lower,upper,size"};
   if (!errors.empty()) return errors;
   return t;
 }
 
-Result<StorageRequest> request_from_csv(const CsvTable& table, std::string_view file, std::vector<StoragePool> pools) {
+Result<StorageRequest> request_from_csv(const CsvTable& table, std::string_view file,
+                                        std::vector<StoragePool> pools) {
   Rows rows(table, file);
   const std::vector<Buffer> buffers = rows.read();
   if (!rows.errors.empty()) return rows.errors;
@@ -224,11 +244,17 @@ Result<StorageRequest> request_from_csv(const CsvTable& table, std::string_view 
   r.pools = std::move(pools);
   const auto times = times_of(buffers);
   const auto step = [&](std::uint64_t t) {
-    return static_cast<std::uint32_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin());
+    return static_cast<std::uint32_t>(std::lower_bound(times.begin(), times.end(), t) -
+                                      times.begin());
   };
   for (std::size_t k = 0; k + 1 < times.size(); ++k) r.steps.push_back(fmt::format("{}", times[k]));
   for (const Buffer& b : buffers) {
-    StorageToken t{.name = b.id, .size = b.size, .align = b.align, .at = b.at, .first = step(b.first), .end = step(b.end)};
+    StorageToken t{.name = b.id,
+                   .size = b.size,
+                   .align = b.align,
+                   .at = b.at,
+                   .first = step(b.first),
+                   .end = step(b.end)};
     if (b.end == b.first) t.end = t.first;
     for (std::uint32_t p = 0; p < r.pools.size(); ++p)
       if (b.pool.empty() || b.pool == r.pools[p].id) t.pools.push_back(p);
@@ -241,7 +267,8 @@ Result<StorageRequest> request_from_csv(const CsvTable& table, std::string_view 
   return r;
 }
 
-std::string to_csv(CsvTable table, const std::vector<Slot>& slots, const std::vector<StoragePool>& pools) {
+std::string to_csv(CsvTable table, const std::vector<Slot>& slots,
+                   const std::vector<StoragePool>& pools) {
   const auto column = [&](std::string_view name) {
     if (table.column(name) < 0) {
       table.header.emplace_back(name);
@@ -263,8 +290,8 @@ std::string to_csv(CsvTable table, const std::vector<Slot>& slots, const std::ve
 CsvTable csv_table(const StorageRequest& r) {
   CsvTable t{{"id", "lower", "upper", "size", "alignment"}, {}};
   for (const StorageToken& x : r.tokens)
-    t.rows.push_back({{x.name, fmt::format("{}", x.first), fmt::format("{}", x.end), fmt::format("{}", x.size),
-                       fmt::format("{}", x.align)},
+    t.rows.push_back({{x.name, fmt::format("{}", x.first), fmt::format("{}", x.end),
+                       fmt::format("{}", x.size), fmt::format("{}", x.align)},
                       0});
   return t;
 }

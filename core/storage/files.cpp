@@ -13,18 +13,23 @@
 namespace tenon {
 namespace {
 
-Status set_capacities(StorageRequest& r, const std::vector<StoragePool>& pools, std::string_view file) {
+Status set_capacities(StorageRequest& r, const std::vector<StoragePool>& pools,
+                      std::string_view file) {
   for (const StoragePool& p : pools) {
-    const auto it = std::find_if(r.pools.begin(), r.pools.end(), [&](const auto& x) { return x.id == p.id; });
+    const auto it =
+        std::find_if(r.pools.begin(), r.pools.end(), [&](const auto& x) { return x.id == p.id; });
     if (it == r.pools.end())
-      return Diag{.code = 4403, .loc = {std::string(file)}, .what = fmt::format("the request has no pool '{}'", p.id),
+      return Diag{.code = 4403,
+                  .loc = {std::string(file)},
+                  .what = fmt::format("the request has no pool '{}'", p.id),
                   .fix = "name a pool of the request"};
     it->capacity = p.capacity;
   }
   return {};
 }
 
-Result<StoragePlan> plan_from_csv(std::string_view text, std::string_view file, const RequestFile& of) {
+Result<StoragePlan> plan_from_csv(std::string_view text, std::string_view file,
+                                  const RequestFile& of) {
   auto table = parse_csv(text, file);
   if (!table) return table.errors();
   const StorageRequest& r = of.request;
@@ -39,11 +44,16 @@ Result<StoragePlan> plan_from_csv(std::string_view text, std::string_view file, 
   std::vector<char> seen(r.tokens.size(), 0);
   Diags errors;
   const auto fail = [&](int code, int line, std::string what) {
-    if (errors.size() < 20) errors.push_back({.code = code, .loc = {std::string(file), line, line ? 1 : 0, 0}, .what = std::move(what)});
+    if (errors.size() < 20)
+      errors.push_back({.code = code,
+                        .loc = {std::string(file), line, line ? 1 : 0, 0},
+                        .what = std::move(what)});
   };
-  const int own_id = table->column("id"), pool = table->column("pool"), offset = table->column("offset");
+  const int own_id = table->column("id"), pool = table->column("pool"),
+            offset = table->column("offset");
   if (offset < 0)
-    return Diag{.code = 4411, .loc = {std::string(file)}, .what = "a plan needs the column 'offset'"};
+    return Diag{
+        .code = 4411, .loc = {std::string(file)}, .what = "a plan needs the column 'offset'"};
   for (const CsvTable::Row& row : table->rows) {
     const std::string& name = row.cells[static_cast<std::size_t>(own_id)];
     const std::string& at = row.cells[static_cast<std::size_t>(offset)];
@@ -55,21 +65,27 @@ Result<StoragePlan> plan_from_csv(std::string_view text, std::string_view file, 
     if (it->second == kNoToken) continue;
     Slot& s = plan.slots[it->second];
     const auto [end, ec] = std::from_chars(at.data(), at.data() + at.size(), s.offset);
-    if (ec != std::errc{} || end != at.data() + at.size()) fail(4412, row.line, fmt::format("buffer '{}': offset '{}' is no integer", name, at));
-    if (const std::string p = pool < 0 ? "" : row.cells[static_cast<std::size_t>(pool)]; !p.empty()) {
+    if (ec != std::errc{} || end != at.data() + at.size())
+      fail(4412, row.line, fmt::format("buffer '{}': offset '{}' is no integer", name, at));
+    if (const std::string p = pool < 0 ? "" : row.cells[static_cast<std::size_t>(pool)];
+        !p.empty()) {
       while (s.pool < r.pools.size() && r.pools[s.pool].id != p) ++s.pool;
-      if (s.pool == r.pools.size()) fail(4403, row.line, fmt::format("the request has no pool '{}'", p));
+      if (s.pool == r.pools.size())
+        fail(4403, row.line, fmt::format("the request has no pool '{}'", p));
     }
     if (seen[it->second]++) fail(4412, row.line, fmt::format("buffer '{}' has two rows", name));
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!seen[i]) fail(4001, 0, fmt::format("buffer '{}' of the request has no row", r.tokens[i].name));
+    if (!seen[i])
+      fail(4001, 0, fmt::format("buffer '{}' of the request has no row", r.tokens[i].name));
   if (!errors.empty()) return errors;
   measure(r, plan);
   return plan;
 }
 
-std::string bytes_or_none(const std::optional<std::uint64_t>& n) { return n ? fmt::format("{}", *n) : "-"; }
+std::string bytes_or_none(const std::optional<std::uint64_t>& n) {
+  return n ? fmt::format("{}", *n) : "-";
+}
 
 }  // namespace
 
@@ -84,7 +100,8 @@ Result<RequestFile> load_request(std::string_view text, std::string_view file, S
   if (format == StorageFormat::csv) {
     auto table = parse_csv(text, file);
     if (!table) return table.errors();
-    auto r = request_from_csv(*table, file, pools.empty() ? std::vector<StoragePool>{{.id = "p0"}} : pools);
+    auto r = request_from_csv(*table, file,
+                              pools.empty() ? std::vector<StoragePool>{{.id = "p0"}} : pools);
     if (!r) return r.errors();
     out.table = std::move(*table);
     raw = std::move(*r);
@@ -105,8 +122,10 @@ Result<RequestFile> load_request(std::string_view text, std::string_view file, S
   return out;
 }
 
-Result<StoragePlan> load_plan(std::string_view text, std::string_view file, StorageFormat format, const RequestFile& of) {
-  return format == StorageFormat::csv ? plan_from_csv(text, file, of) : plan_from_json(text, file, of.request);
+Result<StoragePlan> load_plan(std::string_view text, std::string_view file, StorageFormat format,
+                              const RequestFile& of) {
+  return format == StorageFormat::csv ? plan_from_csv(text, file, of)
+                                      : plan_from_json(text, file, of.request);
 }
 
 std::string write_plan(const StoragePlan& plan, const RequestFile& of, StorageFormat format) {
@@ -120,7 +139,8 @@ Result<StoragePool> pool_from_text(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   Bytes size;
   if (colon == text.npos || colon == 0 || !read_scalar(text.substr(colon + 1), size))
-    return Diag{.code = 4420, .what = fmt::format("'{}' is no pool", text),
+    return Diag{.code = 4420,
+                .what = fmt::format("'{}' is no pool", text),
                 .fix = "NAME:SIZE, with SIZE in bytes or like 512KiB, 2MiB"};
   return StoragePool{.id = std::string(text.substr(0, colon)), .capacity = size.n};
 }
@@ -130,34 +150,40 @@ std::vector<std::uint64_t> unshared(const StorageRequest& r, const StoragePlan& 
   for (std::size_t i = 0; i < r.tokens.size(); ++i) {
     const std::uint32_t pool = p.slots[i].pool;
     const std::uint64_t granule = r.pools[pool].granule;
-    out[pool] = round_up_to(out[pool], std::max(r.tokens[i].align, granule)) + round_up_to(r.tokens[i].size, granule);
+    out[pool] = round_up_to(out[pool], std::max(r.tokens[i].align, granule)) +
+                round_up_to(r.tokens[i].size, granule);
   }
   return out;
 }
 
 std::string show_plan(const StorageRequest& r, const StoragePlan& p, bool with_tokens) {
-  std::string out = fmt::format("{} tokens placed by {} {}{}{}\n", r.tokens.size(), p.planner, p.version,
-                                p.optimal ? ", optimal" : "", p.reproducible ? "" : ", cut short by the deadline");
+  std::string out = fmt::format("{} tokens placed by {} {}{}{}\n", r.tokens.size(), p.planner,
+                                p.version, p.optimal ? ", optimal" : "",
+                                p.reproducible ? "" : ", cut short by the deadline");
   const auto alone = unshared(r, p);
-  out += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>16}  {}\n", "pool", "capacity", "used", "bound", "without sharing",
-                     "peak in");
+  out += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>16}  {}\n", "pool", "capacity", "used",
+                     "bound", "without sharing", "peak in");
   for (std::size_t k = 0; k < r.pools.size(); ++k) {
     const PoolUse& u = p.pools[k];
     const bool named = u.peak_step < r.steps.size() && !r.steps[u.peak_step].empty();
-    out += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>16}  step {}{}\n", r.pools[k].id, bytes_or_none(r.pools[k].capacity),
-                       u.peak, u.bound, alone[k], u.peak_step, named ? fmt::format(" ({})", r.steps[u.peak_step]) : "");
+    out += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>16}  step {}{}\n", r.pools[k].id,
+                       bytes_or_none(r.pools[k].capacity), u.peak, u.bound, alone[k], u.peak_step,
+                       named ? fmt::format(" ({})", r.steps[u.peak_step]) : "");
   }
   if (!with_tokens) return out;
   std::vector<std::uint32_t> order(r.tokens.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return std::tuple(p.slots[a].pool, p.slots[a].offset, a) < std::tuple(p.slots[b].pool, p.slots[b].offset, b);
+    return std::tuple(p.slots[a].pool, p.slots[a].offset, a) <
+           std::tuple(p.slots[b].pool, p.slots[b].offset, b);
   });
-  out += fmt::format("\n{:<12} {:>12} {:>12} {:>13}  {}\n", "pool", "offset", "size", "steps", "token");
+  out += fmt::format("\n{:<12} {:>12} {:>12} {:>13}  {}\n", "pool", "offset", "size", "steps",
+                     "token");
   for (const std::uint32_t i : order) {
     const StorageToken& t = r.tokens[i];
-    out += fmt::format("{:<12} {:>12} {:>12} {:>13}  {}\n", r.pools[p.slots[i].pool].id, p.slots[i].offset, t.size,
-                       fmt::format("[{}, {})", t.first, t.end), describe(t));
+    out += fmt::format("{:<12} {:>12} {:>12} {:>13}  {}\n", r.pools[p.slots[i].pool].id,
+                       p.slots[i].offset, t.size, fmt::format("[{}, {})", t.first, t.end),
+                       describe(t));
   }
   return out;
 }

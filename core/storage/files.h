@@ -1,4 +1,5 @@
-// Requests and plans as files, and plans for people: what `tenon plan solve|check|show` is made of. Text in, text out.
+// Requests and plans as files, and plans for people: what `tenon plan solve|check|show` is made of.
+// Text in, text out.
 #ifndef TENON_CORE_STORAGE_FILES_H
 #define TENON_CORE_STORAGE_FILES_H
 
@@ -17,25 +18,29 @@ enum class StorageFormat : std::uint8_t { json, csv };
 StorageFormat storage_format(std::string_view path);
 
 struct RequestFile {
-  StorageRequest request;            ///< checked and canonical
-  std::vector<std::uint32_t> where;  ///< token of the file, in its order -> index in `request`, or kNoToken (size 0)
-  CsvTable table;                    ///< of a CSV file, or made from the request; rows as in `where`
+  StorageRequest request;  ///< checked and canonical
+  std::vector<std::uint32_t>
+      where;       ///< token of the file, in its order -> index in `request`, or kNoToken (size 0)
+  CsvTable table;  ///< of a CSV file, or made from the request; rows as in `where`
 };
 
-/// Reads, checks and orders a request. `pools`: for CSV the pools (none: one "p0" without capacity); for JSON new
-/// capacities of pools that the file declares.
+/// Reads, checks and orders a request. `pools`: for CSV the pools (none: one "p0" without
+/// capacity); for JSON new capacities of pools that the file declares.
 Result<RequestFile> load_request(std::string_view text, std::string_view file, StorageFormat format,
                                  const std::vector<StoragePool>& pools = {});
 
-/// Reads a plan of `of`; not judged yet. A CSV plan has the request's ids and an `offset`; its figures are computed.
-Result<StoragePlan> load_plan(std::string_view text, std::string_view file, StorageFormat format, const RequestFile& of);
+/// Reads a plan of `of`; not judged yet. A CSV plan has the request's ids and an `offset`; its
+/// figures are computed.
+Result<StoragePlan> load_plan(std::string_view text, std::string_view file, StorageFormat format,
+                              const RequestFile& of);
 
 std::string write_plan(const StoragePlan& plan, const RequestFile& of, StorageFormat format);
 
 /// "NAME:SIZE", SIZE in bytes or with KiB, MiB, GiB. TN4220.
 Result<StoragePool> pool_from_text(std::string_view text);
 
-/// The plan for people: a line per pool (capacity, used, bound, without sharing, peak step), then who stands where.
+/// The plan for people: a line per pool (capacity, used, bound, without sharing, peak step), then
+/// who stands where.
 std::string show_plan(const StorageRequest& r, const StoragePlan& p, bool with_tokens = true);
 
 /// Bytes that each pool would need if no token shared, alignment and granule included.

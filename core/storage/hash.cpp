@@ -1,4 +1,5 @@
-// The hash of a request: sha256 of an unambiguous text of its canonical form. Strings carry their length.
+// The hash of a request: sha256 of an unambiguous text of its canonical form. Strings carry their
+// length.
 #include <fmt/format.h>
 
 #include <bit>
@@ -15,7 +16,9 @@ template <std::unsigned_integral N>
 void put(std::string& out, N n) {
   out += fmt::format("{} ", n);
 }
-void put(std::string& out, const std::optional<std::uint64_t>& n) { n ? put(out, *n) : void(out += "- "); }
+void put(std::string& out, const std::optional<std::uint64_t>& n) {
+  n ? put(out, *n) : void(out += "- ");
+}
 // By bits: printing would depend on rounding.
 void put(std::string& out, double x) { put(out, std::bit_cast<std::uint64_t>(x)); }
 
@@ -50,12 +53,14 @@ void put(std::string& out, const StorageToken& t) {
   }
   put(out, t.parts.size());
   for (const TokenPart& p : t.parts)
-    for (const std::uint64_t n : {std::uint64_t{p.first}, std::uint64_t{p.end}, p.lo, p.hi}) put(out, n);
+    for (const std::uint64_t n : {std::uint64_t{p.first}, std::uint64_t{p.end}, p.lo, p.hi})
+      put(out, n);
   put(out, t.members.size());
   for (const TokenMember& m : t.members) {
     put(out, m.name);
-    for (const std::uint64_t n : {std::uint64_t{m.id}, m.offset, m.size, std::uint64_t{m.live.first},
-                                  std::uint64_t{m.live.end}, static_cast<std::uint64_t>(m.role)})
+    for (const std::uint64_t n :
+         {std::uint64_t{m.id}, m.offset, m.size, std::uint64_t{m.live.first},
+          std::uint64_t{m.live.end}, static_cast<std::uint64_t>(m.role)})
       put(out, n);
   }
 }

@@ -18,7 +18,8 @@ std::vector<const Where*> path_of(const Where& at) {
 std::string show(const Where& at) {
   std::string out;
   for (const Where* w : path_of(at))
-    out += w->key.empty() ? fmt::format("[{}]", w->index) : fmt::format("{}{}", out.empty() ? "" : ".", w->key);
+    out += w->key.empty() ? fmt::format("[{}]", w->index)
+                          : fmt::format("{}{}", out.empty() ? "" : ".", w->key);
   return out.empty() ? "the document" : out;
 }
 
@@ -29,7 +30,9 @@ class Walker {
   std::size_t at() const { return i_; }
 
   void space() {
-    while (i_ < text_.size() && (text_[i_] == ' ' || text_[i_] == '\n' || text_[i_] == '\r' || text_[i_] == '\t')) ++i_;
+    while (i_ < text_.size() &&
+           (text_[i_] == ' ' || text_[i_] == '\n' || text_[i_] == '\r' || text_[i_] == '\t'))
+      ++i_;
   }
   // To the value of `key` of the object here, or to its element `index`. False when there is none.
   bool enter(const Where& w) {
@@ -88,8 +91,9 @@ Loc JsonReader::loc_of_byte(std::size_t byte) const {
   const std::string_view before = text_.substr(0, std::min(byte, text_.size()));
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 == 0
   const std::string_view line = before.substr(line_begin);
-  const auto code_points =
-      std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  const auto code_points = std::count_if(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  });
   return {std::string(file_), 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
           1 + static_cast<int>(code_points), 0};
 }
@@ -111,42 +115,57 @@ std::optional<Json> JsonReader::parse() {
   const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second && repeated.empty())
+    if (event == Json::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second && repeated.empty())
       repeated = parsed.get<std::string>();
     return true;
   };
   try {
     Json j = Json::parse(text_, watch);
     if (repeated.empty()) return j;
-    errors_.push_back({.code = 4402, .loc = {std::string(file_)}, .what = fmt::format("key '{}' is given twice in one object", repeated),
+    errors_.push_back({.code = 4402,
+                       .loc = {std::string(file_)},
+                       .what = fmt::format("key '{}' is given twice in one object", repeated),
                        .fix = "remove one"});
   } catch (const Json::parse_error& e) {
     std::string_view what = e.what();
-    what.remove_prefix(std::min(what.size(), what.find(": ") == what.npos ? 0 : what.find(": ") + 2));
-    errors_.push_back({.code = 4401, .loc = loc_of_byte(e.byte > 0 ? e.byte - 1 : 0),
-                       .what = fmt::format("not JSON: {}", what), .fix = "correct the text at this place"});
+    what.remove_prefix(
+        std::min(what.size(), what.find(": ") == what.npos ? 0 : what.find(": ") + 2));
+    errors_.push_back({.code = 4401,
+                       .loc = loc_of_byte(e.byte > 0 ? e.byte - 1 : 0),
+                       .what = fmt::format("not JSON: {}", what),
+                       .fix = "correct the text at this place"});
   } catch (const Json::exception& e) {
-    errors_.push_back({.code = 4401, .loc = {std::string(file_)}, .what = fmt::format("not JSON: {}", e.what())});
+    errors_.push_back(
+        {.code = 4401, .loc = {std::string(file_)}, .what = fmt::format("not JSON: {}", e.what())});
   }
   return std::nullopt;
 }
 
 void JsonReader::fail(const Where& at, std::string what, std::string fix, int code) {
   if (errors_.size() < 20)
-    errors_.push_back({.code = code, .loc = locate(at), .what = fmt::format("{}: {}", show(at), what), .fix = std::move(fix)});
+    errors_.push_back({.code = code,
+                       .loc = locate(at),
+                       .what = fmt::format("{}: {}", show(at), what),
+                       .fix = std::move(fix)});
 }
 
-bool JsonReader::object(const Json& j, const Where& at, std::initializer_list<std::string_view> required,
+bool JsonReader::object(const Json& j, const Where& at,
+                        std::initializer_list<std::string_view> required,
                         std::initializer_list<std::string_view> optional) {
   if (!j.is_object()) return fail(at, fmt::format("an object is wanted, not {}", kind(j))), false;
   const std::size_t before = errors_.size();
-  const auto in = [](auto list, std::string_view key) { return std::find(list.begin(), list.end(), key) != list.end(); };
+  const auto in = [](auto list, std::string_view key) {
+    return std::find(list.begin(), list.end(), key) != list.end();
+  };
   for (const auto& [key, value] : j.items())
     if (!in(required, key) && !in(optional, key))
-      fail({&at, key}, "unknown field", fmt::format("fields here: {}{}{}", fmt::join(required, ", "),
-                                                    optional.size() ? ", " : "", fmt::join(optional, ", ")));
+      fail({&at, key}, "unknown field",
+           fmt::format("fields here: {}{}{}", fmt::join(required, ", "),
+                       optional.size() ? ", " : "", fmt::join(optional, ", ")));
   for (const std::string_view key : required)
-    if (!j.contains(key)) fail(at, fmt::format("field '{}' is missing", key), fmt::format("add \"{}\"", key));
+    if (!j.contains(key))
+      fail(at, fmt::format("field '{}' is missing", key), fmt::format("add \"{}\"", key));
   return errors_.size() == before;
 }
 
@@ -169,17 +188,21 @@ std::optional<bool> JsonReader::boolean(const Json& j, const Where& at) {
 
 std::optional<double> JsonReader::number(const Json& j, const Where& at) {
   if (j.is_number() && j.get<double>() >= 0) return j.get<double>();
-  fail(at, fmt::format("a number of 0 or more is wanted, not {}", j.is_number() ? j.dump() : std::string(kind(j))));
+  fail(at, fmt::format("a number of 0 or more is wanted, not {}",
+                       j.is_number() ? j.dump() : std::string(kind(j))));
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> JsonReader::integer(const Json& j, const Where& at, std::uint64_t max) {
+std::optional<std::uint64_t> JsonReader::integer(const Json& j, const Where& at,
+                                                 std::uint64_t max) {
   if (j.is_number_unsigned() && j.get<std::uint64_t>() <= max) return j.get<std::uint64_t>();
-  fail(at, fmt::format("an integer of 0..{} is wanted, not {}", max, j.is_number() ? j.dump() : std::string(kind(j))));
+  fail(at, fmt::format("an integer of 0..{} is wanted, not {}", max,
+                       j.is_number() ? j.dump() : std::string(kind(j))));
   return std::nullopt;
 }
 
-std::optional<std::pair<std::uint64_t, std::uint64_t>> JsonReader::interval(const Json& j, const Where& at,
+std::optional<std::pair<std::uint64_t, std::uint64_t>> JsonReader::interval(const Json& j,
+                                                                            const Where& at,
                                                                             std::uint64_t max) {
   if (!j.is_array() || j.size() != 2) {
     fail(at, "a pair [first, end) is wanted, written [0, 3]");

@@ -1,5 +1,5 @@
-// Strict reading of JSON files: unknown and repeated fields are refused, every complaint has the field's path, line and
-// column. Include in .cpp files only.
+// Strict reading of JSON files: unknown and repeated fields are refused, every complaint has the
+// field's path, line and column. Include in .cpp files only.
 #ifndef TENON_CORE_STORAGE_JSON_READER_H
 #define TENON_CORE_STORAGE_JSON_READER_H
 
@@ -26,7 +26,8 @@ class JsonReader {
  public:
   JsonReader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-  /// The document, or nothing: TN4201 with the line of the syntax error, TN4202 for a key given twice.
+  /// The document, or nothing: TN4201 with the line of the syntax error, TN4202 for a key given
+  /// twice.
   std::optional<Json> parse();
 
   /// TN4202 at the place, at most 20.
@@ -40,7 +41,8 @@ class JsonReader {
   std::optional<bool> boolean(const Json& j, const Where& at);
   std::optional<double> number(const Json& j, const Where& at);
   /// An integer of 0..max. `unit` for the message.
-  std::optional<std::uint64_t> integer(const Json& j, const Where& at, std::uint64_t max = UINT64_MAX);
+  std::optional<std::uint64_t> integer(const Json& j, const Where& at,
+                                       std::uint64_t max = UINT64_MAX);
   /// [a, b]
   std::optional<std::pair<std::uint64_t, std::uint64_t>> interval(const Json& j, const Where& at,
                                                                   std::uint64_t max = UINT64_MAX);

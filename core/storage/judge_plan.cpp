@@ -1,4 +1,5 @@
-// The judge's entries for whole plans: that a plan belongs to the request, and that its figures are true.
+// The judge's entries for whole plans: that a plan belongs to the request, and that its figures are
+// true.
 #include <fmt/format.h>
 
 #include "core/storage/judge.h"
@@ -10,13 +11,15 @@ namespace {
 Status check_figures(const StorageRequest& r, const StoragePlan& plan) {
   Diags errors;
   if (const std::string hash = request_hash(r); plan.request_hash != hash)
-    errors.push_back({.code = 4012,
-                      .what = fmt::format("the plan was made for request {:.16}, this one is {:.16}", plan.request_hash,
-                                          hash),
-                      .fix = "plan again"});
+    errors.push_back(
+        {.code = 4012,
+         .what = fmt::format("the plan was made for request {:.16}, this one is {:.16}",
+                             plan.request_hash, hash),
+         .fix = "plan again"});
   if (plan.pools.size() != r.pools.size()) {
-    errors.push_back({.code = 4011, .what = fmt::format("the plan has {} pools, the request {}", plan.pools.size(),
-                                                        r.pools.size())});
+    errors.push_back({.code = 4011,
+                      .what = fmt::format("the plan has {} pools, the request {}",
+                                          plan.pools.size(), r.pools.size())});
     return errors;
   }
   std::vector<std::uint64_t> peak(r.pools.size(), 0);
@@ -31,17 +34,23 @@ Status check_figures(const StorageRequest& r, const StoragePlan& plan) {
   }
   for (std::size_t p = 0; p < peak.size(); ++p) {
     if (plan.pools[p].peak != peak[p])
-      errors.push_back({.code = 4011, .what = fmt::format("the plan says that pool '{}' peaks at {} bytes, its slots reach {}",
-                                                          r.pools[p].id, plan.pools[p].peak, peak[p]),
-                        .fix = "plan again"});
+      errors.push_back(
+          {.code = 4011,
+           .what = fmt::format("the plan says that pool '{}' peaks at {} bytes, its slots reach {}",
+                               r.pools[p].id, plan.pools[p].peak, peak[p]),
+           .fix = "plan again"});
     if (plan.pools[p].bound > peak[p])
-      errors.push_back({.code = 4011, .what = fmt::format("the plan says that pool '{}' needs {} bytes at least, it uses {}",
-                                                          r.pools[p].id, plan.pools[p].bound, peak[p]),
-                        .fix = "plan again"});
+      errors.push_back(
+          {.code = 4011,
+           .what = fmt::format("the plan says that pool '{}' needs {} bytes at least, it uses {}",
+                               r.pools[p].id, plan.pools[p].bound, peak[p]),
+           .fix = "plan again"});
   }
   if (plan.cost != cost)
-    errors.push_back({.code = 4011, .what = fmt::format("the plan says that it costs {}, its slots give {}", plan.cost, cost),
-                      .fix = "plan again"});
+    errors.push_back(
+        {.code = 4011,
+         .what = fmt::format("the plan says that it costs {}, its slots give {}", plan.cost, cost),
+         .fix = "plan again"});
   return errors.empty() ? Status() : Status(std::move(errors));
 }
 
@@ -52,7 +61,8 @@ std::vector<std::optional<Slot>> value_slots(const StorageValues& v, const Stora
   std::vector<std::optional<Slot>> out(v.values.size());
   for (std::size_t i = 0; i < std::min(r.tokens.size(), plan.slots.size()); ++i)
     for (const TokenMember& m : r.tokens[i].members)
-      if (m.value < out.size()) out[m.value] = Slot{plan.slots[i].pool, plan.slots[i].offset + m.offset};
+      if (m.value < out.size())
+        out[m.value] = Slot{plan.slots[i].pool, plan.slots[i].offset + m.offset};
   return out;
 }
 

@@ -12,16 +12,18 @@ struct Event {
   bool up;
 };
 
-void add_events(std::vector<Event>& events, std::uint32_t first, std::uint32_t end, std::uint64_t bytes) {
+void add_events(std::vector<Event>& events, std::uint32_t first, std::uint32_t end,
+                std::uint64_t bytes) {
   if (first >= end) return;
   events.push_back({first, bytes, true});
   events.push_back({end, bytes, false});
 }
 
-// Without hints in play, whole granules are taken; a part may share the granule of another token's end.
+// Without hints in play, whole granules are taken; a part may share the granule of another token's
+// end.
 bool plain(const StorageRequest& r) {
-  return r.joins.empty() &&
-         std::all_of(r.tokens.begin(), r.tokens.end(), [](const auto& t) { return t.parts.empty(); });
+  return r.joins.empty() && std::all_of(r.tokens.begin(), r.tokens.end(),
+                                        [](const auto& t) { return t.parts.empty(); });
 }
 
 std::uint64_t coarsest_common_granule(const StorageRequest& r, const StorageToken& t) {
@@ -30,7 +32,9 @@ std::uint64_t coarsest_common_granule(const StorageRequest& r, const StorageToke
   return t.pools.empty() ? 1 : g;
 }
 
-std::uint64_t add_capped(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+std::uint64_t add_capped(std::uint64_t a, std::uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 }  // namespace
 
@@ -81,7 +85,8 @@ std::vector<std::uint64_t> pool_bounds(const StorageRequest& r) {
 }
 
 std::strong_ordering compare(const Rank& a, const Rank& b) {
-  if (a.feasible != b.feasible) return a.feasible ? std::strong_ordering::less : std::strong_ordering::greater;
+  if (a.feasible != b.feasible)
+    return a.feasible ? std::strong_ordering::less : std::strong_ordering::greater;
   if (auto c = a.cost <=> b.cost; c != 0) return c;
   return a.peaks <=> b.peaks;
 }

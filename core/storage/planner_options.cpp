@@ -25,7 +25,8 @@ bool in_range(const T& v, std::string_view range) {
   if (dots == range.npos) return true;
   T lo{}, hi{};
   const std::string_view a = range.substr(0, dots), b = range.substr(dots + 2);
-  return (a.empty() || !read_scalar(a, lo) || v >= lo) && (b.empty() || !read_scalar(b, hi) || v <= hi);
+  return (a.empty() || !read_scalar(a, lo) || v >= lo) &&
+         (b.empty() || !read_scalar(b, hi) || v <= hi);
 }
 
 bool fits(const tn_option& o, std::string_view value) {
@@ -49,9 +50,8 @@ std::string known_keys(const tn_planner& p) {
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> planner_options(const tn_planner& planner,
-                                                           const std::map<std::string, std::string>& given,
-                                                           const Loc& loc) {
+Result<std::map<std::string, std::string>> planner_options(
+    const tn_planner& planner, const std::map<std::string, std::string>& given, const Loc& loc) {
   std::map<std::string, std::string> out;
   Diags errors;
   for (std::uint32_t i = 0; i < planner.n_options; ++i)
@@ -60,14 +60,18 @@ Result<std::map<std::string, std::string>> planner_options(const tn_planner& pla
     const auto *begin = planner.options, *end = begin + planner.n_options;
     const auto* o = std::find_if(begin, end, [&](const tn_option& x) { return key == x.key; });
     if (o == end)
-      errors.push_back({.code = 4310, .loc = loc,
+      errors.push_back({.code = 4310,
+                        .loc = loc,
                         .what = fmt::format("planner '{}' has no option '{}'", planner.id, key),
                         .fix = known_keys(planner)});
     else if (!fits(*o, value))
-      errors.push_back({.code = 4311, .loc = loc,
-                        .what = fmt::format("option '{}' of planner '{}': '{}' is no {}{}{}", key, planner.id, value,
-                                            o->type, o->range && *o->range ? " of " : "", o->range ? o->range : ""),
-                        .fix = fmt::format("{}", o->doc ? o->doc : "")});
+      errors.push_back(
+          {.code = 4311,
+           .loc = loc,
+           .what =
+               fmt::format("option '{}' of planner '{}': '{}' is no {}{}{}", key, planner.id, value,
+                           o->type, o->range && *o->range ? " of " : "", o->range ? o->range : ""),
+           .fix = fmt::format("{}", o->doc ? o->doc : "")});
     else
       out[key] = value;
   }

@@ -103,7 +103,7 @@ bool join_before(const TokenJoin& x, const TokenJoin& y) {
 }  // namespace
 
 std::string_view name(Role r) {
-  static constexpr std::string_view kNames[] = {"input", "output",  "constant", "state",
+  static constexpr std::string_view kNames[] = {"input",      "output",  "constant", "state",
                                                 "activation", "scratch", "worker"};
   return kNames[static_cast<std::size_t>(r)];
 }
@@ -126,7 +126,8 @@ StorageRequest canonical_request(StorageRequest r, std::vector<std::uint32_t>* w
     tokens.push_back(std::move(r.tokens[i]));
   }
   r.tokens = std::move(tokens);
-  std::erase_if(r.joins, [&](const TokenJoin& j) { return to[j.a] == kNoToken || to[j.b] == kNoToken; });
+  std::erase_if(r.joins,
+                [&](const TokenJoin& j) { return to[j.a] == kNoToken || to[j.b] == kNoToken; });
   for (TokenJoin& j : r.joins) j = {to[j.a], to[j.b], j.delta};
   std::sort(r.joins.begin(), r.joins.end(), join_before);
   r.joins.erase(std::unique(r.joins.begin(), r.joins.end()), r.joins.end());
@@ -136,8 +137,9 @@ StorageRequest canonical_request(StorageRequest r, std::vector<std::uint32_t>* w
 
 bool is_canonical(const StorageRequest& r) {
   for (const StorageToken& t : r.tokens)
-    if (t.size == 0 || t.first >= t.end || t.end > r.steps.size() || t.cost.size() != t.pools.size() ||
-        t.parts != disjoint_parts(t) || !std::is_sorted(t.members.begin(), t.members.end(), member_before))
+    if (t.size == 0 || t.first >= t.end || t.end > r.steps.size() ||
+        t.cost.size() != t.pools.size() || t.parts != disjoint_parts(t) ||
+        !std::is_sorted(t.members.begin(), t.members.end(), member_before))
       return false;
   return std::is_sorted(r.tokens.begin(), r.tokens.end(), before) &&
          std::is_sorted(r.joins.begin(), r.joins.end(), join_before);

@@ -17,7 +17,9 @@ constexpr std::uint64_t kMaxStep = 100'000'000;
 
 // ---- writing
 
-std::string list(const std::vector<std::string>& items) { return fmt::format("[{}]", fmt::join(items, ", ")); }
+std::string list(const std::vector<std::string>& items) {
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
 
 std::string text(const StoragePool& p) {
   std::string s = fmt::format("{{\"id\": {}", json_text(p.id));
@@ -38,13 +40,15 @@ std::string text(const StoragePool& p) {
 }
 
 std::string text(const TokenMember& m) {
-  return fmt::format("{{\"id\": {}, \"name\": {}, \"offset\": {}, \"size\": {}, \"live\": [{}, {}], \"role\": \"{}\"}}",
-                     m.id, json_text(m.name), m.offset, m.size, m.live.first, m.live.end, name(m.role));
+  return fmt::format(
+      "{{\"id\": {}, \"name\": {}, \"offset\": {}, \"size\": {}, \"live\": [{}, {}], \"role\": "
+      "\"{}\"}}",
+      m.id, json_text(m.name), m.offset, m.size, m.live.first, m.live.end, name(m.role));
 }
 
 std::string text(const StorageToken& t, const StorageRequest& r) {
-  std::string s = fmt::format("{{\"name\": {}, \"size\": {}, \"align\": {}, \"live\": [{}, {}]", json_text(t.name), t.size,
-                              t.align, t.first, t.end);
+  std::string s = fmt::format("{{\"name\": {}, \"size\": {}, \"align\": {}, \"live\": [{}, {}]",
+                              json_text(t.name), t.size, t.align, t.first, t.end);
   if (t.at) s += fmt::format(", \"at\": {}", *t.at + r.pools[t.pools[0]].base.value_or(0));
   std::vector<std::string> items;
   for (const std::uint32_t p : t.pools) items.push_back(json_text(r.pools[p].id));
@@ -53,7 +57,8 @@ std::string text(const StorageToken& t, const StorageRequest& r) {
     s += fmt::format(", \"cost\": [{}]", fmt::join(t.cost, ", "));
   items.clear();
   for (const TokenPart& p : t.parts)
-    items.push_back(fmt::format("{{\"live\": [{}, {}], \"bytes\": [{}, {}]}}", p.first, p.end, p.lo, p.hi));
+    items.push_back(
+        fmt::format("{{\"live\": [{}, {}], \"bytes\": [{}, {}]}}", p.first, p.end, p.lo, p.hi));
   if (!items.empty()) s += ", \"parts\": " + list(items);
   items.clear();
   for (const TokenMember& m : t.members) items.push_back(text(m));
@@ -64,7 +69,8 @@ std::string text(const StorageToken& t, const StorageRequest& r) {
 // One element a line, so that a diff of two requests reads.
 void put_lines(std::string& out, std::string_view key, const std::vector<std::string>& items) {
   out += fmt::format(",\n  \"{}\": [", key);
-  for (std::size_t i = 0; i < items.size(); ++i) out += fmt::format("{}\n    {}", i ? "," : "", items[i]);
+  for (std::size_t i = 0; i < items.size(); ++i)
+    out += fmt::format("{}\n    {}", i ? "," : "", items[i]);
   out += items.empty() ? "]" : "\n  ]";
 }
 
@@ -77,13 +83,16 @@ class Reader {
   Result<StorageRequest> read() {
     const auto j = in_.parse();
     if (j && in_.object(*j, root_, {"tenon_request", "pools", "tokens"}, {"steps", "joins"})) {
-      if (const auto v = in_.integer((*j)["tenon_request"], {&root_, "tenon_request"}); v && *v != 1)
-        in_.fail({&root_, "tenon_request"}, fmt::format("version {} is not known, this reads 1", *v));
+      if (const auto v = in_.integer((*j)["tenon_request"], {&root_, "tenon_request"});
+          v && *v != 1)
+        in_.fail({&root_, "tenon_request"},
+                 fmt::format("version {} is not known, this reads 1", *v));
       each(*j, "pools", [this](const Json& x, const Where& at) { pool(x, at); });
       for (std::uint32_t p = 0; p < r_.pools.size(); ++p) pool_of_.emplace(r_.pools[p].id, p);
       each(*j, "tokens", [this](const Json& x, const Where& at) { token(x, at); });
       for (std::uint32_t i = 0; i < r_.tokens.size(); ++i) token_of_.emplace(r_.tokens[i].name, i);
-      if (j->contains("joins")) each(*j, "joins", [this](const Json& x, const Where& at) { join(x, at); });
+      if (j->contains("joins"))
+        each(*j, "joins", [this](const Json& x, const Where& at) { join(x, at); });
       steps(*j);
     }
     if (!in_.ok()) return in_.take();
@@ -109,13 +118,16 @@ class Reader {
     if (!s) return;
     const auto it = std::find(std::begin(names), std::end(names), *s);
     if (it == std::end(names))
-      return in_.fail(at, fmt::format("'{}' is not known", *s), fmt::format("one of: {}", fmt::join(names, ", ")));
+      return in_.fail(at, fmt::format("'{}' is not known", *s),
+                      fmt::format("one of: {}", fmt::join(names, ", ")));
     to = static_cast<E>(it - std::begin(names));
   }
 
   void pool(const Json& j, const Where& at) {
     StoragePool p;
-    if (!in_.object(j, at, {"id"}, {"capacity", "granule", "base", "access", "holds", "image", "read", "write"})) return;
+    if (!in_.object(j, at, {"id"},
+                    {"capacity", "granule", "base", "access", "holds", "image", "read", "write"}))
+      return;
     set(p.id, in_.string(j["id"], {&at, "id"}));
     if (j.contains("capacity")) p.capacity = in_.integer(j["capacity"], {&at, "capacity"});
     if (j.contains("granule")) set(p.granule, in_.integer(j["granule"], {&at, "granule"}));
@@ -125,13 +137,17 @@ class Reader {
     if (j.contains("write")) set(p.write_cost, in_.number(j["write"], {&at, "write"}));
     if (j.contains("access")) {
       const Where access{&at, "access"};
-      if (!j["access"].is_object()) in_.fail(access, "an object {target: none|read|write} is wanted");
+      if (!j["access"].is_object())
+        in_.fail(access, "an object {target: none|read|write} is wanted");
       else
-        for (const auto& [target, a] : j["access"].items()) pick(a, {&access, target}, kAccess, p.access[target]);
+        for (const auto& [target, a] : j["access"].items())
+          pick(a, {&access, target}, kAccess, p.access[target]);
     }
     if (j.contains("holds")) {
       p.holds.clear();
-      each(j, "holds", [&](const Json& x, const Where& w) { pick(x, w, kHolds, p.holds.emplace_back()); }, &at);
+      each(
+          j, "holds",
+          [&](const Json& x, const Where& w) { pick(x, w, kHolds, p.holds.emplace_back()); }, &at);
     }
     r_.pools.push_back(std::move(p));
   }
@@ -145,20 +161,30 @@ class Reader {
 
   void token(const Json& j, const Where& at) {
     StorageToken t;
-    if (!in_.object(j, at, {"name", "size", "live"}, {"align", "at", "pools", "cost", "parts", "values"})) return;
+    if (!in_.object(j, at, {"name", "size", "live"},
+                    {"align", "at", "pools", "cost", "parts", "values"}))
+      return;
     set(t.name, in_.string(j["name"], {&at, "name"}));
     set(t.size, in_.integer(j["size"], {&at, "size"}));
     if (j.contains("align")) set(t.align, in_.integer(j["align"], {&at, "align"}));
     live(j["live"], {&at, "live"}, t.first, t.end);
     if (j.contains("pools")) {
-      each(j, "pools", [&](const Json& x, const Where& w) { token_pool(x, w, t); }, &at);
+      each(
+          j, "pools", [&](const Json& x, const Where& w) { token_pool(x, w, t); }, &at);
     } else {
       for (std::uint32_t p = 0; p < r_.pools.size(); ++p) t.pools.push_back(p);
     }
     if (j.contains("cost"))
-      each(j, "cost", [&](const Json& x, const Where& w) { t.cost.push_back(in_.integer(x, w).value_or(0)); }, &at);
-    if (j.contains("parts")) each(j, "parts", [&](const Json& x, const Where& w) { part(x, w, t); }, &at);
-    if (j.contains("values")) each(j, "values", [&](const Json& x, const Where& w) { member(x, w, t); }, &at);
+      each(
+          j, "cost",
+          [&](const Json& x, const Where& w) { t.cost.push_back(in_.integer(x, w).value_or(0)); },
+          &at);
+    if (j.contains("parts"))
+      each(
+          j, "parts", [&](const Json& x, const Where& w) { part(x, w, t); }, &at);
+    if (j.contains("values"))
+      each(
+          j, "values", [&](const Json& x, const Where& w) { member(x, w, t); }, &at);
     if (j.contains("at")) pin(j["at"], {&at, "at"}, t);
     end_ = std::max(end_, std::max(t.end, t.first + 1));
     r_.tokens.push_back(std::move(t));
@@ -167,7 +193,8 @@ class Reader {
   void token_pool(const Json& j, const Where& at, StorageToken& t) {
     const auto id = in_.string(j, at);
     if (!id) return;
-    if (const auto it = pool_of_.find(*id); it != pool_of_.end()) return t.pools.push_back(it->second);
+    if (const auto it = pool_of_.find(*id); it != pool_of_.end())
+      return t.pools.push_back(it->second);
     std::string known;
     for (const StoragePool& p : r_.pools) known += (known.empty() ? "" : ", ") + p.id;
     in_.fail(at, fmt::format("no pool is called '{}'", *id), "pools: " + known, 4403);
@@ -179,7 +206,9 @@ class Reader {
     if (!v) return;
     const std::uint64_t base = t.pools.empty() ? 0 : r_.pools[t.pools[0]].base.value_or(0);
     if (*v < base)
-      return in_.fail(at, fmt::format("address {} lies below pool '{}', which begins at {}", *v, r_.pools[t.pools[0]].id, base),
+      return in_.fail(at,
+                      fmt::format("address {} lies below pool '{}', which begins at {}", *v,
+                                  r_.pools[t.pools[0]].id, base),
                       "a pin is an address where the pool has a base", 4104);
     t.at = *v - base;
   }
@@ -201,7 +230,7 @@ class Reader {
     set(m.offset, in_.integer(j["offset"], {&at, "offset"}));
     set(m.size, in_.integer(j["size"], {&at, "size"}));
     live(j["live"], {&at, "live"}, m.live.first, m.live.end);
-    static constexpr std::string_view kRoles[] = {"input", "output",  "constant", "state",
+    static constexpr std::string_view kRoles[] = {"input",      "output",  "constant", "state",
                                                   "activation", "scratch", "worker"};
     if (j.contains("role")) pick(j["role"], {&at, "role"}, kRoles, m.role);
     t.members.push_back(std::move(m));
@@ -214,8 +243,10 @@ class Reader {
       const Where w{&at, key};
       const auto id = in_.string(j[std::string(key)], w);
       if (!id) return;
-      if (const auto it = token_of_.find(*id); it != token_of_.end()) to = it->second;
-      else in_.fail(w, fmt::format("no token is called '{}'", *id), "", 4403);
+      if (const auto it = token_of_.find(*id); it != token_of_.end())
+        to = it->second;
+      else
+        in_.fail(w, fmt::format("no token is called '{}'", *id), "", 4403);
     };
     find("a", x.a);
     find("b", x.b);
@@ -225,7 +256,9 @@ class Reader {
 
   void steps(const Json& j) {
     if (!j.contains("steps")) return r_.steps.resize(end_);
-    each(j, "steps", [this](const Json& x, const Where& at) { r_.steps.push_back(in_.string(x, at).value_or("")); });
+    each(j, "steps", [this](const Json& x, const Where& at) {
+      r_.steps.push_back(in_.string(x, at).value_or(""));
+    });
   }
 
   JsonReader in_;
@@ -250,8 +283,9 @@ std::string to_json(const StorageRequest& r) {
   put_lines(out, "tokens", items);
   items.clear();
   for (const TokenJoin& j : r.joins)
-    items.push_back(fmt::format("{{\"a\": {}, \"b\": {}, \"delta\": {}}}", json_text(r.tokens[j.a].name),
-                                json_text(r.tokens[j.b].name), j.delta));
+    items.push_back(fmt::format("{{\"a\": {}, \"b\": {}, \"delta\": {}}}",
+                                json_text(r.tokens[j.a].name), json_text(r.tokens[j.b].name),
+                                j.delta));
   if (!items.empty()) put_lines(out, "joins", items);
   return out + "\n}\n";
 }

@@ -27,8 +27,8 @@ RequestView::RequestView(const StorageRequest& r, std::size_t extra) : parts_(r.
     for (const TokenPart& p : t.parts) parts_[i].push_back({p.first, p.end, p.lo, p.hi});
     pins = pins || t.at;
     append(tokens_,
-           tn_token{t.name.c_str(), t.size, t.align, t.at.value_or(TN_ANY), t.first, t.end, t.pools.data(),
-                    t.cost.data(), static_cast<std::uint32_t>(t.pools.size()),
+           tn_token{t.name.c_str(), t.size, t.align, t.at.value_or(TN_ANY), t.first, t.end,
+                    t.pools.data(), t.cost.data(), static_cast<std::uint32_t>(t.pools.size()),
                     static_cast<std::uint32_t>(t.parts.size()), parts_[i].data()},
            token_stride);
   }

@@ -11,7 +11,8 @@ namespace tenon {
 
 class RequestView {
  public:
-  /// `extra` bytes are appended to each pool and token, as a newer host's would be; for the conformance kit.
+  /// `extra` bytes are appended to each pool and token, as a newer host's would be; for the
+  /// conformance kit.
   explicit RequestView(const StorageRequest& r, std::size_t extra = 0);
   RequestView(const RequestView&) = delete;
   RequestView& operator=(const RequestView&) = delete;

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-constexpr unsigned kMaxDepth = 4;        // planners that run planners
+constexpr unsigned kMaxDepth = 4;  // planners that run planners
 constexpr std::size_t kMaxMessages = 50;
 
 /// One budget for a planner and all that it runs.
@@ -32,8 +32,8 @@ struct Budget {
 /// One running planner: what tn_host's functions work on.
 class Run {
  public:
-  Run(const StorageRequest& r, const tn_request& view, const PlannerRef& who, const SolveSettings& settings,
-      const std::string& hash, unsigned depth)
+  Run(const StorageRequest& r, const tn_request& view, const PlannerRef& who,
+      const SolveSettings& settings, const std::string& hash, unsigned depth)
       : r_(r), view_(view), who_(who), settings_(settings), depth_(depth) {
     best_.request_hash = hash;
     best_.planner = who.planner->id;
@@ -43,9 +43,13 @@ class Run {
   Result<Solved> solve(Budget& budget);
 
  private:
-  Diag diag(int code, std::string what, std::string fix, Severity severity = Severity::error) const {
-    return {.code = code, .loc = settings_.loc, .what = fmt::format("planner '{}': {}", who_.planner->id, what),
-            .fix = std::move(fix), .severity = severity};
+  Diag diag(int code, std::string what, std::string fix,
+            Severity severity = Severity::error) const {
+    return {.code = code,
+            .loc = settings_.loc,
+            .what = fmt::format("planner '{}': {}", who_.planner->id, what),
+            .fix = std::move(fix),
+            .severity = severity};
   }
   void message(Diag d) {
     if (messages_.size() < kMaxMessages) messages_.push_back(std::move(d));
@@ -76,18 +80,21 @@ class Run {
   Diags messages_;
 };
 
-// Features are named by what brings them in, so that the user sees which line of the board or pipeline it is.
+// Features are named by what brings them in, so that the user sees which line of the board or
+// pipeline it is.
 std::optional<Diag> Run::missing_feature() const {
   const std::uint64_t missing = view_.needs & ~who_.planner->understands;
   if (missing == 0) return std::nullopt;
   std::string what;
   if (missing & TN_POOLS)
-    what = fmt::format("does not understand several pools; the request has {} ('{}', '{}'{})", r_.pools.size(),
-                       r_.pools[0].id, r_.pools[1].id, r_.pools.size() > 2 ? ", ..." : "");
+    what = fmt::format("does not understand several pools; the request has {} ('{}', '{}'{})",
+                       r_.pools.size(), r_.pools[0].id, r_.pools[1].id,
+                       r_.pools.size() > 2 ? ", ..." : "");
   if (missing & TN_PINS) {
-    const auto pinned = std::find_if(r_.tokens.begin(), r_.tokens.end(), [](const auto& t) { return t.at.has_value(); });
-    what += fmt::format("{}does not understand pins; {} is pinned to offset {}", what.empty() ? "" : "; ",
-                        describe(*pinned), *pinned->at);
+    const auto pinned = std::find_if(r_.tokens.begin(), r_.tokens.end(),
+                                     [](const auto& t) { return t.at.has_value(); });
+    what += fmt::format("{}does not understand pins; {} is pinned to offset {}",
+                        what.empty() ? "" : "; ", describe(*pinned), *pinned->at);
   }
   return diag(4308, what, "choose another planner, for instance tenon.greedy");
 }
@@ -122,8 +129,9 @@ int Run::offer(const tn_slot* slots, std::uint64_t bound) {
 }
 
 bool Run::cannot_be_better(const StoragePlan& p) const {
-  return p.cost == least_cost(r_) && std::all_of(p.pools.begin(), p.pools.end(),
-                                                 [](const PoolUse& u) { return u.peak == u.bound; });
+  return p.cost == least_cost(r_) &&
+         std::all_of(p.pools.begin(), p.pools.end(),
+                     [](const PoolUse& u) { return u.peak == u.bound; });
 }
 
 // The planner claims that no plan is below `bound`.
@@ -131,8 +139,9 @@ void Run::claim(std::uint64_t bound, const StoragePlan& offered) {
   if (bound == 0) return;
   const std::uint64_t got = r_.pools.size() == 1 ? offered.pools[0].peak : offered.cost;
   if (bound > got)
-    return message(diag(4306, fmt::format("claims {} as a lower bound and offers a plan with {}", bound, got),
-                        "report it to the planner's author", Severity::warning));
+    return message(
+        diag(4306, fmt::format("claims {} as a lower bound and offers a plan with {}", bound, got),
+             "report it to the planner's author", Severity::warning));
   if (r_.pools.size() == 1 && bound == got && offered.cost == least_cost(r_)) best_.optimal = true;
 }
 
@@ -168,8 +177,12 @@ int Run::call() {
   tn_host h{};
   h.struct_size = sizeof h;
   h.self = this;
-  h.tick = [](const tn_host* x, std::uint64_t work) { return self(x).budget_->spend(work) ? 0 : 1; };
-  h.offer = [](const tn_host* x, const tn_slot* s, std::uint64_t bound) { return self(x).offer(s, bound); };
+  h.tick = [](const tn_host* x, std::uint64_t work) {
+    return self(x).budget_->spend(work) ? 0 : 1;
+  };
+  h.offer = [](const tn_host* x, const tn_slot* s, std::uint64_t bound) {
+    return self(x).offer(s, bound);
+  };
   h.say = [](const tn_host* x, std::uint32_t token, const char* text) { self(x).say(token, text); };
   h.option = [](const tn_host* x, const char* key) { return self(x).option(key); };
   h.plan = [](const tn_host* x, const char* id, std::uint64_t work, tn_slot* out) {
@@ -188,15 +201,18 @@ int Run::call() {
 
 Diag Run::no_plan(int status) const {
   if (!thrown_.empty()) return diag(4307, "threw: " + thrown_, "report it to the planner's author");
-  if (wrong_offer_) return diag(4306, "made only wrong offers", "report it to the planner's author");
+  if (wrong_offer_)
+    return diag(4306, "made only wrong offers", "report it to the planner's author");
   switch (status) {
     case TN_NO_FIT:
-      return diag(4301, "found no plan that fits", "try another planner, enlarge a pool, or allow more pools (`place:`)");
+      return diag(4301, "found no plan that fits",
+                  "try another planner, enlarge a pool, or allow more pools (`place:`)");
     case TN_INFEASIBLE:
       return diag(4302, "says that no plan fits", "enlarge a pool, or allow more pools (`place:`)");
     case TN_STOPPED:
-      return diag(4303, budget_->out_of_time ? "was stopped by the deadline before it had a plan"
-                                             : "was stopped by its work limit before it had a plan",
+      return diag(4303,
+                  budget_->out_of_time ? "was stopped by the deadline before it had a plan"
+                                       : "was stopped by its work limit before it had a plan",
                   "give it more `work` or a later `deadline`");
     case TN_UNSUPPORTED:
       return diag(4304, "does not support this request", "choose another planner");
@@ -206,7 +222,8 @@ Diag Run::no_plan(int status) const {
     case TN_PROVED:
       return diag(4306, "reports success and offered no plan", "report it to the planner's author");
     default:
-      return diag(4306, fmt::format("returned {}, which is no status", status), "report it to the planner's author");
+      return diag(4306, fmt::format("returned {}, which is no status", status),
+                  "report it to the planner's author");
   }
 }
 
@@ -217,11 +234,12 @@ Result<Solved> Run::answer(int status) {
     return d;
   }
   if (!thrown_.empty())
-    message(diag(4307, "threw after an offer that is used: " + thrown_, "report it to the planner's author",
-                 Severity::warning));
+    message(diag(4307, "threw after an offer that is used: " + thrown_,
+                 "report it to the planner's author", Severity::warning));
   if (status == TN_PROVED && last_is_best_) best_.optimal = true;
   if (status == TN_INFEASIBLE || (status == TN_PROVED && !last_is_best_))
-    message(diag(4306, "its status contradicts its own offers", "report it to the planner's author", Severity::warning));
+    message(diag(4306, "its status contradicts its own offers", "report it to the planner's author",
+                 Severity::warning));
   best_.reproducible = !budget_->out_of_time;
   if (settings_.work != kDefaultWork) best_.options["work"] = fmt::format("{}", settings_.work);
   return Solved{std::move(best_), std::move(messages_)};
@@ -238,7 +256,8 @@ Result<Solved> Run::solve(Budget& budget) {
 
 }  // namespace
 
-Result<Solved> solve(const StorageRequest& r, const PlannerRef& planner, const SolveSettings& settings) {
+Result<Solved> solve(const StorageRequest& r, const PlannerRef& planner,
+                     const SolveSettings& settings) {
   TENON_CHECK(is_canonical(r));
   const RequestView view(r);
   Budget budget{settings.work, {}, false, false};

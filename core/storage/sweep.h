@@ -9,19 +9,22 @@
 
 namespace tenon {
 
-/// Bytes [lo, hi) of a pool in steps [first, end), for `owner`; owners of one `storage` may overlap.
+/// Bytes [lo, hi) of a pool in steps [first, end), for `owner`; owners of one `storage` may
+/// overlap.
 struct Claim {
   std::uint32_t owner, storage, pool, first, end;
   std::uint64_t lo, hi;
 };
 
-/// Calls clash(there, comes) for claims of different storages that share a byte and a step, `there` having been taken
-/// first, until it returns false. A pair may be seen more than once where it meets in several ranges.
+/// Calls clash(there, comes) for claims of different storages that share a byte and a step, `there`
+/// having been taken first, until it returns false. A pair may be seen more than once where it
+/// meets in several ranges.
 ///
-/// Per pool, an ordered map of *disjoint* byte ranges -> the claims that cover them. Ranges are split where a claim begins
-/// or ends, so a claim meets every range that it touches, not only its neighbours by offset: [50, 60) behind [0, 100) is
-/// found even when [0, 10) lies in between. Every pair of claims that ever covers one range at one time is looked at when
-/// the later one arrives, so the verdict does not depend on the order within a step.
+/// Per pool, an ordered map of *disjoint* byte ranges -> the claims that cover them. Ranges are
+/// split where a claim begins or ends, so a claim meets every range that it touches, not only its
+/// neighbours by offset: [50, 60) behind [0, 100) is found even when [0, 10) lies in between. Every
+/// pair of claims that ever covers one range at one time is looked at when the later one arrives,
+/// so the verdict does not depend on the order within a step.
 template <class Clash>
 void sweep(std::vector<Claim> claims, Clash clash) {
   using Cover = std::vector<std::uint32_t>;  // indices into claims
@@ -35,7 +38,8 @@ void sweep(std::vector<Claim> claims, Clash clash) {
   });
   std::vector<std::uint32_t> ends(claims.size());
   for (std::uint32_t i = 0; i < ends.size(); ++i) ends[i] = i;
-  std::sort(ends.begin(), ends.end(), [&](auto a, auto b) { return claims[a].end < claims[b].end; });
+  std::sort(ends.begin(), ends.end(),
+            [&](auto a, auto b) { return claims[a].end < claims[b].end; });
   std::map<std::uint32_t, Ranges> pools;
 
   // After it, no range reaches across `at`.

@@ -1,4 +1,5 @@
-// The judge's judge: the laws of storage written pair by pair, O(n^2), as obvious as possible. Says only right or wrong.
+// The judge's judge: the laws of storage written pair by pair, O(n^2), as obvious as possible. Says
+// only right or wrong.
 #ifndef TENON_TESTS_SUPPORT_PAIRWISE_JUDGE_H
 #define TENON_TESTS_SUPPORT_PAIRWISE_JUDGE_H
 
@@ -10,7 +11,8 @@
 
 namespace tenon::test {
 
-inline bool slot_ok(const std::vector<StoragePool>& pools, const std::vector<std::uint32_t>& allowed, std::uint64_t size,
+inline bool slot_ok(const std::vector<StoragePool>& pools,
+                    const std::vector<std::uint32_t>& allowed, std::uint64_t size,
                     std::uint64_t unit, const std::optional<std::uint64_t>& at, const Slot& s) {
   if (std::count(allowed.begin(), allowed.end(), s.pool) == 0) return false;
   const StoragePool& p = pools[s.pool];
@@ -30,7 +32,8 @@ inline bool pairwise_slots(const StorageRequest& r, const std::vector<Slot>& slo
   for (std::uint32_t i = 0; i < r.tokens.size(); ++i) {
     const StorageToken& t = r.tokens[i];
     if (slots[i].pool >= r.pools.size()) return false;
-    if (!slot_ok(r.pools, t.pools, t.size, std::max(t.align, r.pools[slots[i].pool].granule), t.at, slots[i]))
+    if (!slot_ok(r.pools, t.pools, t.size, std::max(t.align, r.pools[slots[i].pool].granule), t.at,
+                 slots[i]))
       return false;
   }
   for (std::uint32_t i = 0; i < r.tokens.size(); ++i)
@@ -44,7 +47,8 @@ inline bool pairwise_slots(const StorageRequest& r, const std::vector<Slot>& slo
       for (const TokenPart& x : boxes(r.tokens[i]))
         for (const TokenPart& y : boxes(r.tokens[k]))
           if (meet(x.first, x.end, y.first, y.end) &&
-              meet(slots[i].offset + x.lo, slots[i].offset + x.hi, slots[k].offset + y.lo, slots[k].offset + y.hi))
+              meet(slots[i].offset + x.lo, slots[i].offset + x.hi, slots[k].offset + y.lo,
+                   slots[k].offset + y.hi))
             return false;
     }
   return true;
@@ -68,7 +72,8 @@ inline std::vector<std::uint32_t> common_steps(const StorageValue& a, const Stor
   std::vector<std::uint32_t> out;
   for (const Lifetime& x : a.live)
     for (const Lifetime& y : b.live)
-      for (std::uint32_t s = std::max(x.first, y.first); s < std::min(x.end, y.end); ++s) out.push_back(s);
+      for (std::uint32_t s = std::max(x.first, y.first); s < std::min(x.end, y.end); ++s)
+        out.push_back(s);
   return out;
 }
 
@@ -90,16 +95,20 @@ inline bool pairwise_values(const StorageValues& v, const std::vector<std::optio
   for (const StorageRelation& r : v.relations) {
     if (r.kind == StorageRelation::Kind::inplace) continue;
     const std::uint64_t delta = r.kind == StorageRelation::Kind::same ? 0 : r.delta;
-    if (slots[r.a]->pool != slots[r.b]->pool || slots[r.b]->offset != slots[r.a]->offset + delta) return false;
-    if (r.kind == StorageRelation::Kind::inside && delta + v.values[r.b].size > v.values[r.a].size) return false;
+    if (slots[r.a]->pool != slots[r.b]->pool || slots[r.b]->offset != slots[r.a]->offset + delta)
+      return false;
+    if (r.kind == StorageRelation::Kind::inside && delta + v.values[r.b].size > v.values[r.a].size)
+      return false;
   }
-  const auto may_overlap = [&](std::uint32_t a, std::uint32_t b, const std::vector<std::uint32_t>& common) {
+  const auto may_overlap = [&](std::uint32_t a, std::uint32_t b,
+                               const std::vector<std::uint32_t>& common) {
     const StorageValue &x = v.values[a], &y = v.values[b];
     for (const StorageRelation& r : v.relations)
       if (r.kind == StorageRelation::Kind::inplace && r.a == a && r.b == b &&
-          slots[b]->offset == slots[a]->offset + r.delta && common.size() == 1 && common[0] == y.live[0].first &&
-          x.live[0].first < common[0] &&
-          std::any_of(x.live.begin(), x.live.end(), [&](const Lifetime& l) { return l.end == common[0] + 1; }))
+          slots[b]->offset == slots[a]->offset + r.delta && common.size() == 1 &&
+          common[0] == y.live[0].first && x.live[0].first < common[0] &&
+          std::any_of(x.live.begin(), x.live.end(),
+                      [&](const Lifetime& l) { return l.end == common[0] + 1; }))
         return true;
     return false;
   };

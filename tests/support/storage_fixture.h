@@ -1,4 +1,5 @@
-// What storage tests share: small requests written like their picture, random ones, planners loaded from the build.
+// What storage tests share: small requests written like their picture, random ones, planners loaded
+// from the build.
 #ifndef TENON_TESTS_SUPPORT_STORAGE_FIXTURE_H
 #define TENON_TESTS_SUPPORT_STORAGE_FIXTURE_H
 
@@ -19,7 +20,8 @@ namespace tenon::test {
 
 /// A planner of the build tree, through its exported symbol; never unloaded.
 inline PlannerRef load_planner(const std::string& name) {
-  const std::string path = std::string(TENON_BUILD_DIR) + "/lib/tenon/stable/planner-" + name + ".so";
+  const std::string path =
+      std::string(TENON_BUILD_DIR) + "/lib/tenon/stable/planner-" + name + ".so";
   void* so = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!so) throw std::runtime_error(dlerror());
   using At = const tn_planner* (*)(std::uint32_t);
@@ -39,12 +41,18 @@ struct Token {
 };
 
 /// One pool "p0" (no capacity unless given).
-inline StorageRequest request(const std::vector<Token>& tokens, std::optional<std::uint64_t> cap = {}) {
+inline StorageRequest request(const std::vector<Token>& tokens,
+                              std::optional<std::uint64_t> cap = {}) {
   StorageRequest r;
   r.pools.push_back({.id = "p0", .capacity = cap});
   std::uint32_t end = 0;
   for (const Token& t : tokens) {
-    r.tokens.push_back({.name = t.id, .size = t.size, .align = t.align, .at = t.at, .first = t.lo, .end = t.hi,
+    r.tokens.push_back({.name = t.id,
+                        .size = t.size,
+                        .align = t.align,
+                        .at = t.at,
+                        .first = t.lo,
+                        .end = t.hi,
                         .pools = {0}});
     end = std::max(end, t.hi);
   }
@@ -94,17 +102,20 @@ inline void add_parts(Rng& rng, StorageToken& t) {
   if (rng.chance(50)) t.parts.push_back({t.first, mid + 1, cut, t.size});
 }
 
-/// Pools with and without limits, granules, alignments, costs, pins, parts and joins. Not canonical; may be refused for
-/// room, loads or colliding pins.
+/// Pools with and without limits, granules, alignments, costs, pins, parts and joins. Not
+/// canonical; may be refused for room, loads or colliding pins.
 inline StorageRequest random_request(Rng& rng, const Shape& shape) {
   StorageRequest r;
   std::uint64_t sum = 0;
   const auto n = static_cast<std::uint32_t>(1 + rng.below(shape.tokens));
   const auto n_pools = static_cast<std::uint32_t>(1 + rng.below(shape.pools));
   for (std::uint32_t i = 0; i < n; ++i) {
-    StorageToken t{.name = fmt::format("t{}", i), .size = 1 + rng.below(shape.size), .align = 1ull << rng.below(4)};
+    StorageToken t{.name = fmt::format("t{}", i),
+                   .size = 1 + rng.below(shape.size),
+                   .align = 1ull << rng.below(4)};
     t.first = static_cast<std::uint32_t>(rng.below(shape.steps));
-    t.end = t.first + 1 + static_cast<std::uint32_t>(rng.below(std::min(shape.steps - t.first, 5u)));
+    t.end =
+        t.first + 1 + static_cast<std::uint32_t>(rng.below(std::min(shape.steps - t.first, 5u)));
     sum += t.size;
     const auto begin = static_cast<std::uint32_t>(rng.below(n_pools));
     const auto count = static_cast<std::uint32_t>(1 + rng.below(n_pools));
@@ -132,7 +143,8 @@ inline StorageRequest random_request(Rng& rng, const Shape& shape) {
       for (std::uint32_t b = 0; b < n; ++b) {
         const StorageToken &x = r.tokens[a], &y = r.tokens[b];
         if (x.end == y.first + 1 && x.first < y.first && !x.at && rng.chance(50))
-          r.joins.push_back({a, b, x.size > y.size && rng.chance(30) ? (x.size - y.size) / 8 * 8 : 0});
+          r.joins.push_back(
+              {a, b, x.size > y.size && rng.chance(30) ? (x.size - y.size) / 8 * 8 : 0});
       }
   return r;
 }

@@ -1,4 +1,5 @@
-// Requests and plans as files: round trips, and files that are wrong in every way, each named by field or line.
+// Requests and plans as files: round trips, and files that are wrong in every way, each named by
+// field or line.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -91,15 +92,18 @@ TEST_CASE("storage files: malformed JSON is refused with place and field") {
   CHECK(fails("\"size\": 16, \"align\"", "\"size\": -4, \"align\"").loc.line == 6);
   CHECK(fails("\"size\": 16, \"align\"", "\"size\": 1.5, \"align\"").code == 4402);
   CHECK(fails("\"size\": 16, \"align\"", "\"size\": \"16\", \"align\"").code == 4402);
-  CHECK(fails("\"size\": 16, \"align\"", "\"size\": 99999999999999999999999, \"align\"").code == 4402);
-  CHECK(fails("\"size\": 16, \"align\": 8,", "\"align\": 8,").what == "tokens[0]: field 'size' is missing");
+  CHECK(fails("\"size\": 16, \"align\"", "\"size\": 99999999999999999999999, \"align\"").code ==
+        4402);
+  CHECK(fails("\"size\": 16, \"align\": 8,", "\"align\": 8,").what ==
+        "tokens[0]: field 'size' is missing");
   CHECK(fails("[0, 2]", "[0]").code == 4402);
   CHECK(fails("[0, 2]", "[0, 2, 3]").code == 4402);
   CHECK(fails("\"fast\"],", "\"quick\"],").code == 4403);
   CHECK(fails("\"z\", \"b\"", "\"w\", \"b\"").code == 4403);
   CHECK(fails("\"input\"", "\"imput\"").what.find("'imput' is not known") != std::string::npos);
   CHECK(fails("\"tenon_request\": 1", "\"tenon_request\": 2").code == 4402);
-  CHECK(fails("\"name\": \"x\",", "\"name\": \"x\", \"name\": \"x\",").what.find("given twice") != std::string::npos);
+  CHECK(fails("\"name\": \"x\",", "\"name\": \"x\", \"name\": \"x\",").what.find("given twice") !=
+        std::string::npos);
   CHECK(fails("\"steps\": [", "\"steps\": [[").code == 4401);
   CHECK(fails("\"steps\": [", "\"steps\": [[").loc.line > 1);
   CHECK(json_code("") == 4401);
@@ -107,7 +111,8 @@ TEST_CASE("storage files: malformed JSON is refused with place and field") {
   CHECK(json_code(std::string(100000, '[')) == 4401);
   SUBCASE("truncated anywhere, or with any byte changed: an error or a request, never a crash") {
     for (std::size_t n = 0; n + 2 < kJson.size(); ++n)
-      CHECK_FALSE(load_request(std::string_view(kJson).substr(0, n), "r.json", StorageFormat::json));
+      CHECK_FALSE(
+          load_request(std::string_view(kJson).substr(0, n), "r.json", StorageFormat::json));
     Rng rng(1);
     for (int k = 0; k < 3000; ++k) {
       std::string s = kJson;
@@ -124,19 +129,22 @@ TEST_CASE("storage files: malformed plans are refused") {
   REQUIRE_MESSAGE(s, text(s.status()));
   const std::string good = write_plan(s->plan, *f, StorageFormat::json);
   const auto code = [&](std::string_view from, std::string_view to) {
-    return first_code(load_plan(replaced(good, from, to), "p.json", StorageFormat::json, *f).status().errors());
+    return first_code(
+        load_plan(replaced(good, from, to), "p.json", StorageFormat::json, *f).status().errors());
   };
   CHECK(code("\"token\": \"x\"", "\"token\": \"w\"") == 4403);
   CHECK(code("\"token\": \"x\"", "\"token\": \"y\"") != 0);
   CHECK(code("\"id\": \"slow\"", "\"id\": \"fast\"") == 4402);
   CHECK(code("\"cost\"", "\"costs\"") == 4402);
   CHECK(code("\"optimal\": ", "\"optimal\": 1, \"x\": ") == 4402);
-  CHECK(first_code(judge_plan(f->request, *load_plan(replaced(good, s->plan.request_hash, "00"), "p.json",
-                                                     StorageFormat::json, *f)).errors()) == 4012);
+  CHECK(first_code(judge_plan(f->request, *load_plan(replaced(good, s->plan.request_hash, "00"),
+                                                     "p.json", StorageFormat::json, *f))
+                       .errors()) == 4012);
 }
 
 TEST_CASE("storage files: the CSV form, in its dialects") {
-  const auto f = csv("# a comment\r\n\r\nsize,id,upper,lower\r\n8,a,3,0\r\n\r\n 8 , b , 5 , 3 \r\n");
+  const auto f =
+      csv("# a comment\r\n\r\nsize,id,upper,lower\r\n8,a,3,0\r\n\r\n 8 , b , 5 , 3 \r\n");
   REQUIRE_MESSAGE(f, text(f.status()));
   CHECK(f->request.pools[0].id == "p0");
   CHECK_FALSE(f->request.pools[0].capacity);
@@ -153,15 +161,20 @@ TEST_CASE("storage files: the CSV form, in its dialects") {
     CHECK(peak(csv("id,lower,end,size,gaps\na,0,10,8,3-5 7-8\nb,3,5,8,\nc,7,8,8,\n")) == 8);
   }
   SUBCASE("pins, pools and size 0") {
-    const auto p = csv("id,lower,upper,size,offset\na,0,3,8,16\nb,0,3,8,\nz,0,3,0,\n", {{.id = "m", .capacity = 64}});
+    const auto p = csv("id,lower,upper,size,offset\na,0,3,8,16\nb,0,3,8,\nz,0,3,0,\n",
+                       {{.id = "m", .capacity = 64}});
     REQUIRE(p);
     const auto s = solve(p->request, load_planner("greedy"), settings());
     REQUIRE(s);
-    CHECK(write_plan(s->plan, *p, StorageFormat::csv) == "id,lower,upper,size,offset\na,0,3,8,16\nb,0,3,8,0\nz,0,3,0,0\n");
-    const auto q = csv("id,lower,upper,size\na,0,3,8\nb,0,3,8\n", {{.id = "m", .capacity = 8}, {.id = "n"}});
+    CHECK(write_plan(s->plan, *p, StorageFormat::csv) ==
+          "id,lower,upper,size,offset\na,0,3,8,16\nb,0,3,8,0\nz,0,3,0,0\n");
+    const auto q =
+        csv("id,lower,upper,size\na,0,3,8\nb,0,3,8\n", {{.id = "m", .capacity = 8}, {.id = "n"}});
     const auto t = solve(q->request, load_planner("greedy"), settings());
-    CHECK(write_plan(t->plan, *q, StorageFormat::csv) == "id,lower,upper,size,pool,offset\na,0,3,8,m,0\nb,0,3,8,n,0\n");
-    const auto back = load_plan(write_plan(t->plan, *q, StorageFormat::csv), "p.csv", StorageFormat::csv, *q);
+    CHECK(write_plan(t->plan, *q, StorageFormat::csv) ==
+          "id,lower,upper,size,pool,offset\na,0,3,8,m,0\nb,0,3,8,n,0\n");
+    const auto back =
+        load_plan(write_plan(t->plan, *q, StorageFormat::csv), "p.csv", StorageFormat::csv, *q);
     REQUIRE_MESSAGE(back, text(back.status()));
     CHECK(judge_plan(q->request, *back));
   }
@@ -175,14 +188,17 @@ TEST_CASE("storage files: each malformed row is named by its line") {
     if (f.errors()[0].code == 4412) CHECK(f.errors()[0].loc.line == 3);
     return f.errors()[0].code;
   };
-  for (const char* row : {"n,0,2,-4,1,", "n,0,2,4.5,1,", "n,0,2,,1,", "n,0,x,4,1,", "n,3,2,4,1,", "n,0,2,4", "n,0,2,4,1,,",
-                          ",0,2,4,1,", "n,0,2,99999999999999999999,1,", "n,0,2,4,q,", "n,0,2,4,1,5", "n,0,9,4,1,3-2",
-                          "n,0,9,4,1,3-20", "n,0,9,4,1,3-5@0:9", "n,0,9,4,1,3-5@0", "n,0,9,4,1,2-5 4-6", "n,0x0,9,4,1,"})
+  for (const char* row :
+       {"n,0,2,-4,1,", "n,0,2,4.5,1,", "n,0,2,,1,", "n,0,x,4,1,", "n,3,2,4,1,", "n,0,2,4",
+        "n,0,2,4,1,,", ",0,2,4,1,", "n,0,2,99999999999999999999,1,", "n,0,2,4,q,", "n,0,2,4,1,5",
+        "n,0,9,4,1,3-2", "n,0,9,4,1,3-20", "n,0,9,4,1,3-5@0:9", "n,0,9,4,1,3-5@0",
+        "n,0,9,4,1,2-5 4-6", "n,0x0,9,4,1,"})
     CHECK_MESSAGE(fault(row) == 4412, row);
   CHECK(fault("n,0,2,4,0,") == 4108);
   CHECK(fault("ok,0,2,4,1,") == 4107);
-  for (const char* header : {"", "\n", "id,lower,upper\n", "id,lower,size\n", "id,lower,upper,end,size\n",
-                             "id,id,lower,upper,size\n", "id,lower,upper,size,colour\n", "1,2,3,4\n"})
+  for (const char* header :
+       {"", "\n", "id,lower,upper\n", "id,lower,size\n", "id,lower,upper,end,size\n",
+        "id,id,lower,upper,size\n", "id,lower,upper,size,colour\n", "1,2,3,4\n"})
     CHECK_MESSAGE(csv_code(header) == 4411, header);
   SUBCASE("all of them at once") {
     const auto f = csv(head + "a,0,2,-1,1,\nb,0,2,-1,1,\n");
@@ -222,19 +238,25 @@ TEST_CASE("storage files: pools from the command line, and plans for people") {
   CHECK(pool_from_text("sram:100")->capacity == 100);
   for (const char* bad : {"sram", "sram:", ":5", "sram:x", "sram:-1", "sram:5kb"})
     CHECK_MESSAGE(first_code(pool_from_text(bad).status().errors()) == 4420, bad);
-  const auto f = csv("id,lower,upper,size\nfirst,0,3,8\nsecond,3,5,8\n", {{.id = "sram", .capacity = 64}});
+  const auto f =
+      csv("id,lower,upper,size\nfirst,0,3,8\nsecond,3,5,8\n", {{.id = "sram", .capacity = 64}});
   const auto s = solve(f->request, load_planner("greedy"), settings());
   const std::string shown = show_plan(f->request, s->plan);
   for (const char* word : {"sram", "64", "optimal", "tenon.greedy", "first", "[1, 2)"})
     CHECK_MESSAGE(shown.find(word) != shown.npos, word);
   CHECK(unshared(f->request, s->plan) == std::vector<std::uint64_t>{16});
-  CHECK(load_request(kJson, "r.json", StorageFormat::json, {{.id = "slow", .capacity = 99}})->request.pools[1].capacity == 99);
-  CHECK(first_code(load_request(kJson, "r.json", StorageFormat::json, {{.id = "no"}}).status().errors()) == 4403);
+  CHECK(load_request(kJson, "r.json", StorageFormat::json, {{.id = "slow", .capacity = 99}})
+            ->request.pools[1]
+            .capacity == 99);
+  CHECK(first_code(
+            load_request(kJson, "r.json", StorageFormat::json, {{.id = "no"}}).status().errors()) ==
+        4403);
 }
 
 TEST_CASE("storage files: the hard public instances, where they are present") {
   const char* shared = std::getenv("TENON_SHARED");
-  const std::filesystem::path dir = std::filesystem::path(shared ? shared : TENON_SOURCE_DIR "/../shared") / "planning";
+  const std::filesystem::path dir =
+      std::filesystem::path(shared ? shared : TENON_SOURCE_DIR "/../shared") / "planning";
   if (!std::filesystem::exists(dir)) {
     MESSAGE("not present: " << dir.string());
     return;

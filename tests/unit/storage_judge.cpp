@@ -1,4 +1,5 @@
-// The judge: one planted fault per law, and agreement with the pairwise definition on 100000 small plans.
+// The judge: one planted fault per law, and agreement with the pairwise definition on 100000 small
+// plans.
 #include <doctest/doctest.h>
 
 #include "core/storage/judge.h"
@@ -17,8 +18,14 @@ StorageValues values(const std::vector<Token>& list, std::optional<std::uint64_t
   v.pools.push_back({.id = "p0", .capacity = cap});
   std::uint32_t end = 0;
   for (const Token& t : list) {
-    v.values.push_back({.id = static_cast<std::uint32_t>(v.values.size()), .name = t.id, .size = t.size, .align = t.align,
-                        .live = {{t.lo, t.hi}}, .pools = {0}, .cost = {0}, .at = t.at});
+    v.values.push_back({.id = static_cast<std::uint32_t>(v.values.size()),
+                        .name = t.id,
+                        .size = t.size,
+                        .align = t.align,
+                        .live = {{t.lo, t.hi}},
+                        .pools = {0},
+                        .cost = {0},
+                        .at = t.at});
     end = std::max(end, t.hi);
   }
   v.steps.resize(end);
@@ -32,9 +39,16 @@ StorageRequest unfolded(const StorageValues& v) {
   r.steps = v.steps;
   for (std::uint32_t k = 0; k < v.values.size(); ++k) {
     const StorageValue& x = v.values[k];
-    StorageToken t{.name = x.name, .size = x.size, .align = x.align, .at = x.at, .first = x.live.front().first,
-                   .end = x.live.back().end, .pools = x.pools, .cost = x.cost};
-    t.members.push_back({.value = k, .id = x.id, .name = x.name, .size = x.size, .live = {t.first, t.end}});
+    StorageToken t{.name = x.name,
+                   .size = x.size,
+                   .align = x.align,
+                   .at = x.at,
+                   .first = x.live.front().first,
+                   .end = x.live.back().end,
+                   .pools = x.pools,
+                   .cost = x.cost};
+    t.members.push_back(
+        {.value = k, .id = x.id, .name = x.name, .size = x.size, .live = {t.first, t.end}});
     r.tokens.push_back(std::move(t));
   }
   return r;
@@ -55,21 +69,27 @@ StorageValues random_values(Rng& rng) {
   if (rng.chance(30)) v.pools[0].capacity = 16 + rng.below(32);
   if (rng.chance(20)) v.reserved.push_back({"p0", "test", 4 * rng.below(4), 4, {}});
   for (std::uint32_t i = 0; i < n; ++i) {
-    StorageValue x{.id = i, .name = fmt::format("v{}", i), .size = 1 + rng.below(12), .align = 1ull << rng.below(3)};
+    StorageValue x{.id = i,
+                   .name = fmt::format("v{}", i),
+                   .size = 1 + rng.below(12),
+                   .align = 1ull << rng.below(3)};
     const auto first = static_cast<std::uint32_t>(rng.below(6));
     x.live.push_back({first, first + 1 + static_cast<std::uint32_t>(rng.below(2))});
-    if (rng.chance(25) && x.live[0].end < 7) x.live.push_back({x.live[0].end + static_cast<std::uint32_t>(rng.below(2)), 8});
+    if (rng.chance(25) && x.live[0].end < 7)
+      x.live.push_back({x.live[0].end + static_cast<std::uint32_t>(rng.below(2)), 8});
     for (std::uint32_t p = 0; p < v.pools.size(); ++p)
       if (p == 0 || rng.chance(70)) x.pools.push_back(p);
     v.values.push_back(std::move(x));
   }
   for (std::uint32_t k = 0; k < rng.below(4); ++k) {
-    const auto a = static_cast<std::uint32_t>(rng.below(n)), b = static_cast<std::uint32_t>(rng.below(n));
+    const auto a = static_cast<std::uint32_t>(rng.below(n)),
+               b = static_cast<std::uint32_t>(rng.below(n));
     if (a == b) continue;
     const Kind kind = rng.chance(60) ? Kind::inplace : rng.chance(50) ? Kind::same : Kind::inside;
     StorageRelation r{kind, a, b, kind == Kind::same ? 0 : 4 * rng.below(2)};
     if (kind == Kind::inplace && rng.chance(70)) {  // mostly as kernels declare them
-      v.values[b].live.front() = {v.values[a].live.front().end - 1, v.values[a].live.front().end + 1};
+      v.values[b].live.front() = {v.values[a].live.front().end - 1,
+                                  v.values[a].live.front().end + 1};
       if (v.values[b].live.size() > 1) v.values[b].live.pop_back();
     }
     v.relations.push_back(r);
@@ -80,10 +100,12 @@ StorageValues random_values(Rng& rng) {
 /// Mostly what relations ask for, else anywhere near.
 Slots random_slots(Rng& rng, const StorageValues& v) {
   Slots s(v.values.size());
-  for (auto& x : s) x = Slot{static_cast<std::uint32_t>(rng.below(v.pools.size())), 4 * rng.below(16)};
+  for (auto& x : s)
+    x = Slot{static_cast<std::uint32_t>(rng.below(v.pools.size())), 4 * rng.below(16)};
   if (rng.chance(90))
     for (int pass = 0; pass < 3; ++pass)
-      for (const StorageRelation& r : v.relations) s[r.b] = Slot{s[r.a]->pool, s[r.a]->offset + r.delta};
+      for (const StorageRelation& r : v.relations)
+        s[r.b] = Slot{s[r.a]->pool, s[r.a]->offset + r.delta};
   return s;
 }
 
@@ -118,7 +140,8 @@ TEST_CASE("storage judge: a planted fault per law, named") {
   SUBCASE("overlap names both, pool, step and numbers") {
     const Status s = judge_values(v, Slots{Slot{0, 0}, Slot{0, 8}});
     CHECK(first_code(s.errors()) == 4006);
-    CHECK(s.errors()[0].what == "'a' at [0, 16) and 'b' at [8, 24) of pool 'p0' share bytes in step 1");
+    CHECK(s.errors()[0].what ==
+          "'a' at [0, 16) and 'b' at [8, 24) of pool 'p0' share bytes in step 1");
   }
   SUBCASE("reserved") {
     v.reserved.push_back({"p0", "vectors", 40, 8, {}});
@@ -203,7 +226,8 @@ TEST_CASE("storage judge: agrees with the pairwise definition on 100000 plans") 
     if (!r) continue;
     std::vector<Slot> s;
     for (const StorageToken& t : r->tokens)
-      s.push_back({t.pools[rng.below(t.pools.size())], rng.chance(15) ? rng.below(64) : 8 * rng.below(12)});
+      s.push_back(
+          {t.pools[rng.below(t.pools.size())], rng.chance(15) ? rng.below(64) : 8 * rng.below(12)});
     for (std::size_t i = 0; i < s.size(); ++i)
       if (r->tokens[i].at) s[i].offset = *r->tokens[i].at;
     for (const TokenJoin& j : r->joins)
@@ -260,7 +284,9 @@ TEST_CASE("storage judge: a request is held against its values") {
   CHECK(broken([](auto& x) { x.tokens[2].align = 2; }) == 4024);
   CHECK(broken([](auto& x) { x.tokens[2].end = 4; }) == 4025);
   CHECK(broken([](auto& x) { x.tokens[2].parts = {{3, 4, 0, 8}, {4, 5, 0, 4}}; }) == 4025);
-  CHECK(broken([](auto& x) { x.tokens[2].parts = {{3, 4, 0, 8}, {4, 5, 0, 4}, {4, 5, 4, 8}}; }) == 0);
+  CHECK(broken([](auto& x) {
+          x.tokens[2].parts = {{3, 4, 0, 8}, {4, 5, 0, 4}, {4, 5, 4, 8}};
+        }) == 0);
   CHECK(broken([](auto& x) { x.tokens[2].at = 64; }) == 4027);
   CHECK(broken([](auto& x) { x.joins.push_back({1, 2, 0}); }) == 4029);
   CHECK(broken([](auto& x) { x.joins[0].delta = 4; }) == 4029);

@@ -1,4 +1,5 @@
-// The shipped planners, through the door that every planner uses: their exported symbol and solve().
+// The shipped planners, through the door that every planner uses: their exported symbol and
+// solve().
 #include <doctest/doctest.h>
 
 #include "core/storage/judge.h"
@@ -38,7 +39,8 @@ TEST_CASE("storage planners: 10000 random requests are solved right by both") {
   Rng rng(7);
   int solved = 0, refused = 0, no_fit = 0, shared = 0, below = 0;
   for (int k = 0; k < 10000; ++k) {
-    const Shape shape{.tokens = 3 + static_cast<std::uint32_t>(rng.below(20)), .pools = 1 + static_cast<std::uint32_t>(k % 3)};
+    const Shape shape{.tokens = 3 + static_cast<std::uint32_t>(rng.below(20)),
+                      .pools = 1 + static_cast<std::uint32_t>(k % 3)};
     auto r = prepare_request(random_request(rng, shape));
     if (!r) {
       ++refused;
@@ -66,8 +68,8 @@ TEST_CASE("storage planners: 10000 random requests are solved right by both") {
     }
     shared += greedy && !naive;
   }
-  MESSAGE(solved << " solved, " << refused << " refused, " << no_fit << " no fit, " << below << " below naive, " << shared
-                 << " fit only by sharing");
+  MESSAGE(solved << " solved, " << refused << " refused, " << no_fit << " no fit, " << below
+                 << " below naive, " << shared << " fit only by sharing");
   CHECK(solved > 9000);
   CHECK(below > 2000);
   CHECK(shared > 50);
@@ -98,9 +100,11 @@ TEST_CASE("storage planners: the same plan for every permutation, every run, and
 
 TEST_CASE("storage planners: faults seen in planners in use") {
   SUBCASE("over capacity is refused whatever the order") {
-    const Status s = check_request(request({{"A", 0, 3, 60}, {"B", 0, 3, 30}, {"C", 0, 3, 20}}, 100));
+    const Status s =
+        check_request(request({{"A", 0, 3, 60}, {"B", 0, 3, 30}, {"C", 0, 3, 20}}, 100));
     CHECK(first_code(s.errors()) == 4105);
-    CHECK(text(s).find("110 bytes must be there in step 0, capacity 100: 10 bytes too many") != std::string::npos);
+    CHECK(text(s).find("110 bytes must be there in step 0, capacity 100: 10 bytes too many") !=
+          std::string::npos);
     CHECK(text(s).find("'A', 60 bytes") != std::string::npos);
   }
   SUBCASE("a neighbour's alignment is kept") {
@@ -110,7 +114,8 @@ TEST_CASE("storage planners: faults seen in planners in use") {
     CHECK(peak(r, "greedy") <= peak(r, "naive"));
   }
   SUBCASE("a hole below is used") {
-    CHECK(peak(prepared(request({{"A", 0, 2, 40}, {"B", 1, 4, 40}, {"D", 3, 5, 30}}, 80)), "greedy") == 80);
+    CHECK(peak(prepared(request({{"A", 0, 2, 40}, {"B", 1, 4, 40}, {"D", 3, 5, 30}}, 80)),
+               "greedy") == 80);
   }
   SUBCASE("an empty lifetime is one step") {
     const auto r = prepared(request({{"dead", 1, 1, 64}, {"y", 1, 3, 64}}));
@@ -124,11 +129,17 @@ TEST_CASE("storage planners: faults seen in planners in use") {
     CHECK(slot_of(r, s->plan, "big").offset == 40);
   }
   SUBCASE("feasible at the bound although the first order fails") {
-    CHECK(peak(prepared(request({{"b1", 0, 3, 4}, {"b2", 3, 9, 4}, {"b3", 0, 9, 4}, {"b4", 9, 21, 4}, {"b5", 0, 21, 4}}, 12)),
+    CHECK(peak(prepared(request({{"b1", 0, 3, 4},
+                                 {"b2", 3, 9, 4},
+                                 {"b3", 0, 9, 4},
+                                 {"b4", 9, 21, 4},
+                                 {"b5", 0, 21, 4}},
+                                12)),
                "greedy") == 12);
   }
   SUBCASE("sizes past 32 bits") {
-    CHECK(peak(prepared(request({{"a", 0, 2, 3000000000}, {"b", 0, 2, 3000000000}})), "greedy") == 6000000000);
+    CHECK(peak(prepared(request({{"a", 0, 2, 3000000000}, {"b", 0, 2, 3000000000}})), "greedy") ==
+          6000000000);
   }
   SUBCASE("half-open: the end of one is free for the next") {
     CHECK(peak(prepared(request({{"a", 0, 3, 8}, {"b", 3, 5, 8}})), "greedy") == 8);

@@ -8,7 +8,9 @@ namespace tenon::test {
 namespace {
 
 int code(const StorageRequest& r) { return first_code(check_request(r).errors()); }
-bool says(const StorageRequest& r, std::string_view what) { return text(check_request(r)).find(what) != std::string::npos; }
+bool says(const StorageRequest& r, std::string_view what) {
+  return text(check_request(r)).find(what) != std::string::npos;
+}
 
 /// A sound request with one thing changed.
 template <class F>
@@ -38,13 +40,20 @@ TEST_CASE("storage request: malformed requests are refused by name") {
   CHECK(with([](auto& r) { r.tokens[0].first = 3; }) == 4110);
   CHECK(with([](auto& r) { r.tokens[0].end = 5; }) == 4110);
   CHECK(with([](auto& r) { r.tokens[0].first = r.tokens[0].end = UINT32_MAX; }) == 4110);
-  CHECK(with([](auto& r) { r.tokens[0].pools = {0, 1}; r.tokens[0].at = 0; }) == 4111);
+  CHECK(with([](auto& r) {
+          r.tokens[0].pools = {0, 1};
+          r.tokens[0].at = 0;
+        }) == 4111);
   CHECK(with([](auto& r) { r.tokens[0].parts = {{0, 2, 0, 17}}; }) == 4112);
   CHECK(with([](auto& r) { r.tokens[0].parts = {{0, 3, 0, 16}}; }) == 4112);
   CHECK(with([](auto& r) { r.tokens[0].parts = {{1, 1, 0, 16}}; }) == 4112);
   CHECK(with([](auto& r) { r.tokens[0].size = 101; }) == 4115);
-  CHECK(with([](auto& r) { r.pools[0].granule = 64; r.tokens[1].size = 65; }) == 4115);
-  CHECK(with([](auto& r) { r.pools[0].capacity = 0; }) == 4115);  // a pool of 0 bytes is switched off
+  CHECK(with([](auto& r) {
+          r.pools[0].granule = 64;
+          r.tokens[1].size = 65;
+        }) == 4115);
+  CHECK(with([](auto& r) { r.pools[0].capacity = 0; }) ==
+        4115);  // a pool of 0 bytes is switched off
 }
 
 TEST_CASE("storage request: pins") {
@@ -53,7 +62,8 @@ TEST_CASE("storage request: pins") {
              "'p' is pinned to [0, 40) and 'q' to [20, 60) of pool 'p0'; both live in step 1"));
   CHECK(code(request({{"p", 0, 2, 40, 1, 0}, {"q", 2, 3, 40, 1, 20}})) == 0);
   CHECK(code(request({{"p", 0, 2, 16, 16, 8}})) == 4103);
-  CHECK(says(request({{"p", 0, 2, 16, 16, 8}}), "'p': pinned to offset 8 of pool 'p0', which is no multiple of 16"));
+  CHECK(says(request({{"p", 0, 2, 16, 16, 8}}),
+             "'p': pinned to offset 8 of pool 'p0', which is no multiple of 16"));
   CHECK(code(request({{"p", 0, 2, 40, 1, 80}}, 100)) == 4104);
   CHECK(code(request({{"p", 0, 2, 40, 1, UINT64_MAX - 8}})) == 4104);
   CHECK(code(request({{"p", 0, 2, 40, 1, 60}}, 100)) == 0);
@@ -87,16 +97,20 @@ TEST_CASE("storage request: sums are 64-bit and checked") {
 }
 
 TEST_CASE("storage request: too much at once is refused with all that is needed to act") {
-  StorageRequest r = request({{"A", 0, 3, 60}, {"B", 1, 2, 30}, {"C", 1, 3, 20}, {"D", 3, 4, 100}}, 100);
+  StorageRequest r =
+      request({{"A", 0, 3, 60}, {"B", 1, 2, 30}, {"C", 1, 3, 20}, {"D", 3, 4, 100}}, 100);
   r.steps[1] = "conv1";
   CHECK(code(r) == 4105);
-  CHECK(says(r, "pool 'p0': 110 bytes must be there in step 1 (conv1), capacity 100: 10 bytes too many"));
+  CHECK(says(
+      r, "pool 'p0': 110 bytes must be there in step 1 (conv1), capacity 100: 10 bytes too many"));
   CHECK(says(r, "live: 'A', 60 bytes, steps [0, 3)"));
   CHECK_FALSE(says(r, "'D', 100"));
   SUBCASE("several pools together") {
     r.pools.push_back({.id = "p1", .capacity = 5});
     for (StorageToken& t : r.tokens) t.pools = {0, 1};
-    CHECK(says(r, "pools 'p0' and 'p1': 110 bytes must be there in step 1 (conv1), capacity 105: 5 bytes too many"));
+    CHECK(says(r,
+               "pools 'p0' and 'p1': 110 bytes must be there in step 1 (conv1), capacity 105: 5 "
+               "bytes too many"));
     r.pools[1].capacity = 10;
     CHECK(code(r) == 0);
   }
@@ -114,7 +128,8 @@ TEST_CASE("storage request: too much at once is refused with all that is needed 
 }
 
 TEST_CASE("storage request: canonical form") {
-  StorageRequest r = request({{"z", 1, 2, 0}, {"late", 2, 3, 8}, {"empty", 4, 4, 8}, {"first", 0, 2, 8}});
+  StorageRequest r =
+      request({{"z", 1, 2, 0}, {"late", 2, 3, 8}, {"empty", 4, 4, 8}, {"first", 0, 2, 8}});
   r.joins.push_back({3, 0, 0});
   std::vector<std::uint32_t> where;
   const auto c = prepare_request(r, &where);
@@ -187,7 +202,8 @@ TEST_CASE("storage request: the ranking") {
 TEST_CASE("storage request: bounds never exceed what the best of many layouts needs") {
   Rng rng(5);
   for (int k = 0; k < 500; ++k) {
-    const auto r = prepare_request(random_request(rng, {.tokens = 5, .steps = 5, .pools = 1, .size = 20, .caps = false}));
+    const auto r = prepare_request(
+        random_request(rng, {.tokens = 5, .steps = 5, .pools = 1, .size = 20, .caps = false}));
     if (!r) continue;
     const auto s = solve(*r, load_planner("greedy"), settings());
     REQUIRE(s);

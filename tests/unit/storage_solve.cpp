@@ -1,4 +1,5 @@
-// What the host does with planners: budgets, offers, faults of every kind, options, planners that run planners.
+// What the host does with planners: budgets, offers, faults of every kind, options, planners that
+// run planners.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -23,7 +24,13 @@ constexpr tn_option kOptions[] = {{"tries", "int", "3", "1..8", "how often"},
                                   {"rate", "float", "0.5", "0..1", "how fast"}};
 
 tn_planner planner(Plan plan, std::uint64_t understands = TN_POOLS | TN_PINS) {
-  return {sizeof(tn_planner), "test.planner", "a planner of the tests", understands, kOptions, std::size(kOptions), plan};
+  return {sizeof(tn_planner),
+          "test.planner",
+          "a planner of the tests",
+          understands,
+          kOptions,
+          std::size(kOptions),
+          plan};
 }
 
 const StorageRequest& two() {
@@ -31,15 +38,20 @@ const StorageRequest& two() {
   return r;
 }
 
-Result<Solved> run(Plan plan, const SolveSettings& s = settings(), const StorageRequest& r = two()) {
+Result<Solved> run(Plan plan, const SolveSettings& s = settings(),
+                   const StorageRequest& r = two()) {
   const tn_planner p = planner(plan);
   return solve(r, {&p, "1"}, s);
 }
-int code(Plan plan, const SolveSettings& s = settings()) { return first_code(run(plan, s).status().errors()); }
+int code(Plan plan, const SolveSettings& s = settings()) {
+  return first_code(run(plan, s).status().errors());
+}
 
-constexpr std::array<tn_slot, 2> kGood = {{{0, 0}, {0, 8}}}, kLarge = {{{0, 0}, {0, 64}}}, kWrong = {{{0, 0}, {0, 4}}};
+constexpr std::array<tn_slot, 2> kGood = {{{0, 0}, {0, 8}}}, kLarge = {{{0, 0}, {0, 64}}},
+                                 kWrong = {{{0, 0}, {0, 4}}};
 
-// The planner of sdk/docs, word for word.
+// The planner of sdk/docs/storage-plan.md, word for word.
+// clang-format off
 int first_fit(const tn_request* raw, const tn_host* h) {  // largest first; the first pool with room
   tenon::Request q{*raw};
   std::vector<std::uint32_t> order(q.size());
@@ -55,6 +67,7 @@ int first_fit(const tn_request* raw, const tn_host* h) {  // largest first; the 
   }
   return h->offer(h, placer.data(), 0), TN_OK;
 }
+// clang-format on
 
 }  // namespace
 
@@ -90,7 +103,9 @@ TEST_CASE("storage solve: planners reach elements through strides") {
       h.tick = [](const tn_host*, std::uint64_t) { return 0; };
       h.say = [](const tn_host*, std::uint32_t, const char*) {};
       h.option = [](const tn_host*, const char*) -> const char* { return "3"; };
-      h.plan = [](const tn_host*, const char*, std::uint64_t, tn_slot*) -> int { return TN_UNSUPPORTED; };
+      h.plan = [](const tn_host*, const char*, std::uint64_t, tn_slot*) -> int {
+        return TN_UNSUPPORTED;
+      };
       h.offer = [](const tn_host* x, const tn_slot* s, std::uint64_t) {
         Got& g = *static_cast<Got*>(x->self);
         g.slots.clear();
@@ -133,11 +148,18 @@ TEST_CASE("storage solve: outcomes without a plan have codes") {
   CHECK(code([](const tn_request*, const tn_host*) -> int { return TN_FAILED; }) == 4305);
   CHECK(code([](const tn_request*, const tn_host*) -> int { return TN_OK; }) == 4306);
   CHECK(code([](const tn_request*, const tn_host*) -> int { return 99; }) == 4306);
-  CHECK(code([](const tn_request*, const tn_host* h) -> int { return h->offer(h, kWrong.data(), 0), TN_OK; }) == 4306);
-  CHECK(code([](const tn_request*, const tn_host* h) -> int { return h->offer(h, nullptr, 0), TN_OK; }) == 4306);
-  CHECK(code([](const tn_request*, const tn_host*) -> int { throw std::runtime_error("boom"); }) == 4307);
+  CHECK(code([](const tn_request*, const tn_host* h) -> int {
+          return h->offer(h, kWrong.data(), 0), TN_OK;
+        }) == 4306);
+  CHECK(code([](const tn_request*, const tn_host* h) -> int {
+          return h->offer(h, nullptr, 0), TN_OK;
+        }) == 4306);
+  CHECK(code([](const tn_request*, const tn_host*) -> int { throw std::runtime_error("boom"); }) ==
+        4307);
   CHECK(code([](const tn_request*, const tn_host*) -> int { throw 7; }) == 4307);
-  const auto said = run([](const tn_request*, const tn_host* h) -> int { return h->say(h, 1, "too big"), TN_NO_FIT; });
+  const auto said = run([](const tn_request*, const tn_host* h) -> int {
+    return h->say(h, 1, "too big"), TN_NO_FIT;
+  });
   REQUIRE_FALSE(said);
   CHECK(said.errors()[0].notes[0] == "planner 'test.planner': 'b': too big");
 }
@@ -149,7 +171,9 @@ TEST_CASE("storage solve: what was offered before a fault counts, and the fault 
   });
   REQUIRE(thrown);
   CHECK(first_code(thrown->messages) == 4307);
-  const auto lies = run([](const tn_request*, const tn_host* h) -> int { return h->offer(h, kGood.data(), 17), TN_OK; });
+  const auto lies = run([](const tn_request*, const tn_host* h) -> int {
+    return h->offer(h, kGood.data(), 17), TN_OK;
+  });
   REQUIRE(lies);
   CHECK(first_code(lies->messages) == 4306);
   const auto contradicts = run([](const tn_request*, const tn_host* h) -> int {
@@ -157,7 +181,9 @@ TEST_CASE("storage solve: what was offered before a fault counts, and the fault 
   });
   REQUIRE(contradicts);
   CHECK(first_code(contradicts->messages) == 4306);
-  const auto proved = run([](const tn_request*, const tn_host* h) -> int { return h->offer(h, kLarge.data(), 0), TN_PROVED; });
+  const auto proved = run([](const tn_request*, const tn_host* h) -> int {
+    return h->offer(h, kLarge.data(), 0), TN_PROVED;
+  });
   REQUIRE(proved);
   CHECK(proved->plan.optimal);
 }
@@ -177,11 +203,13 @@ TEST_CASE("storage solve: budgets") {
   CHECK(r->plan.options.at("work") == "1000");
   s.work = kDefaultWork;
   s.deadline = std::chrono::milliseconds(5);
-  r = run([](const tn_request*, const tn_host* h) -> int {
-    h->offer(h, kLarge.data(), 0);
-    while (h->tick(h, 1) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return TN_STOPPED;
-  }, s);
+  r = run(
+      [](const tn_request*, const tn_host* h) -> int {
+        h->offer(h, kLarge.data(), 0);
+        while (h->tick(h, 1) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return TN_STOPPED;
+      },
+      s);
   REQUIRE(r);
   CHECK_FALSE(r->plan.reproducible);
 }
@@ -193,7 +221,8 @@ TEST_CASE("storage solve: a feature that the planner lacks is named with what ne
   const auto no_pins = solve(*pinned, {&plain, "1"}, settings());
   REQUIRE_FALSE(no_pins);
   CHECK(no_pins.errors()[0].code == 4308);
-  CHECK(no_pins.errors()[0].what == "planner 'test.planner': does not understand pins; 'a' is pinned to offset 16");
+  CHECK(no_pins.errors()[0].what ==
+        "planner 'test.planner': does not understand pins; 'a' is pinned to offset 16");
   StorageRequest two_pools = two();
   two_pools.pools.push_back({.id = "p1"});
   const auto no_pools = solve(two_pools, {&plain, "1"}, settings());
@@ -203,7 +232,8 @@ TEST_CASE("storage solve: a feature that the planner lacks is named with what ne
 
 TEST_CASE("storage solve: options are checked against the planner's table") {
   const Plan tells = [](const tn_request*, const tn_host* h) -> int {
-    for (const char* key : {"tries", "mode", "flag", "limit", "rate"}) h->say(h, UINT32_MAX, h->option(h, key));
+    for (const char* key : {"tries", "mode", "flag", "limit", "rate"})
+      h->say(h, UINT32_MAX, h->option(h, key));
     if (h->option(h, "unknown") != nullptr) return TN_FAILED;
     return h->offer(h, kGood.data(), 0), TN_OK;
   };
@@ -249,7 +279,8 @@ TEST_CASE("storage solve: a planner may run another one") {
     return h->plan(h, "self", 0, slots.data()) == TN_UNSUPPORTED ? TN_NO_FIT : TN_NO_FIT;
   });
   s.find = [](std::string_view) { return std::optional<PlannerRef>({&self, "1"}); };
-  CHECK(first_code(solve(two(), {&self, "1"}, s).status().errors()) == 4301);  // without end, it would overflow
+  CHECK(first_code(solve(two(), {&self, "1"}, s).status().errors()) ==
+        4301);  // without end, it would overflow
 }
 
 TEST_CASE("storage solve: 60000 tokens") {
@@ -258,9 +289,14 @@ TEST_CASE("storage solve: 60000 tokens") {
   raw.pools.push_back({.id = "p0"});
   raw.steps.resize(60000);
   for (std::uint32_t i = 0; i < 60000; ++i) {
-    const std::uint32_t length = rng.chance(2) ? 2000 : 1 + static_cast<std::uint32_t>(rng.below(12));
-    raw.tokens.push_back({.name = fmt::format("t{}", i), .size = 64 * (1 + rng.below(2000)), .align = 64, .first = i,
-                          .end = std::min(60000u, i + length), .pools = {0}});
+    const std::uint32_t length =
+        rng.chance(2) ? 2000 : 1 + static_cast<std::uint32_t>(rng.below(12));
+    raw.tokens.push_back({.name = fmt::format("t{}", i),
+                          .size = 64 * (1 + rng.below(2000)),
+                          .align = 64,
+                          .first = i,
+                          .end = std::min(60000u, i + length),
+                          .pools = {0}});
   }
   const auto r = prepare_request(std::move(raw));
   REQUIRE(r);
@@ -270,7 +306,8 @@ TEST_CASE("storage solve: 60000 tokens") {
   REQUIRE_MESSAGE(s, text(s.status()));
   CHECK(judge_plan(*r, s->plan));
   MESSAGE(took.count() << " s, peak over bound "
-                       << static_cast<double>(s->plan.pools[0].peak) / static_cast<double>(s->plan.pools[0].bound));
+                       << static_cast<double>(s->plan.pools[0].peak) /
+                              static_cast<double>(s->plan.pools[0].bound));
 }
 
 }  // namespace tenon::test

@@ -1,6 +1,6 @@
-// Never shares: every token gets bytes of its own in the first of its pools that has room. The reference that other
-// planners are compared with, and the safe choice when debugging: no storage is ever reused.
-// Prefer it over greedy for nothing else. Cost: O(n log n).
+// Never shares: every token gets bytes of its own in the first of its pools that has room. The
+// reference that other planners are compared with, and the safe choice when debugging: no storage
+// is ever reused. Prefer it over greedy for nothing else. Cost: O(n log n).
 #include <algorithm>
 #include <vector>
 
@@ -41,7 +41,8 @@ int plan(const tn_request* raw, const tn_host* h) {
     for (const std::uint32_t p : q.pools(i)) {
       const tn_pool& pool = q.pool(p);
       const std::uint64_t size = tenon::round_up(q[i].size, pool.granule);
-      const std::uint64_t at = past_pins(pins[p], used[p], size, std::max(q[i].align, pool.granule));
+      const std::uint64_t at =
+          past_pins(pins[p], used[p], size, std::max(q[i].align, pool.granule));
       if (pool.capacity != TN_ANY && (size > pool.capacity || at > pool.capacity - size)) continue;
       slots[i] = {p, at};
       used[p] = at + size;
@@ -57,5 +58,5 @@ int plan(const tn_request* raw, const tn_host* h) {
 
 }  // namespace
 
-TENON_PLANNER("tenon.naive", "0.1.0", "Never shares: every token has bytes of its own", TN_POOLS | TN_PINS, plan,
-              TN_NO_OPTIONS);
+TENON_PLANNER("tenon.naive", "0.1.0", "Never shares: every token has bytes of its own",
+              TN_POOLS | TN_PINS, plan, TN_NO_OPTIONS);

@@ -1,6 +1,7 @@
-// C++ comfort for planners: header-only, no library; stable tier like tenon/c/planner.h, which holds the contract.
-// Request reads the request through its strides; Placer answers "the lowest free offset of this token in that pool", so
-// that most planners are an order and a rule which pool to try. 60 000 tokens take well under a second.
+// C++ comfort for planners: header-only, no library; stable tier like tenon/c/planner.h, which
+// holds the contract. Request reads the request through its strides; Placer answers "the lowest
+// free offset of this token in that pool", so that most planners are an order and a rule which pool
+// to try. 60 000 tokens take well under a second.
 #ifndef TENON_PLANNER_HPP
 #define TENON_PLANNER_HPP
 
@@ -33,7 +34,9 @@ class Request {
   std::span<const std::uint32_t> pools(std::uint32_t i) const {
     return {(*this)[i].pools, (*this)[i].n_pools};
   }
-  std::span<const tn_part> parts(std::uint32_t i) const { return {(*this)[i].parts, (*this)[i].n_parts}; }
+  std::span<const tn_part> parts(std::uint32_t i) const {
+    return {(*this)[i].parts, (*this)[i].n_parts};
+  }
   std::span<const tn_join> joins() const { return {raw_->joins, raw_->n_joins}; }
   const tn_request& raw() const { return *raw_; }
 
@@ -42,7 +45,9 @@ class Request {
 };
 
 /// x rounded up to a multiple of the power of two `m`.
-constexpr std::uint64_t round_up(std::uint64_t x, std::uint64_t m) { return (x + m - 1) & ~(m - 1); }
+constexpr std::uint64_t round_up(std::uint64_t x, std::uint64_t m) {
+  return (x + m - 1) & ~(m - 1);
+}
 
 namespace detail {
 
@@ -53,14 +58,14 @@ struct Box {
   std::uint32_t token;
 };
 
-/// Boxes ascending by first byte, in blocks of at most 64, so that an insertion moves little and a scan compares a whole
-/// block's steps without a branch. Boxes may overlap in bytes.
+/// Boxes ascending by first byte, in blocks of at most 64, so that an insertion moves little and a
+/// scan compares a whole block's steps without a branch. Boxes may overlap in bytes.
 class Boxes {
  public:
-
   void add(const Box& b) {
-    const auto at = std::upper_bound(blocks_.begin(), blocks_.end(), b.lo,
-                                     [](std::uint64_t lo, const auto& blk) { return lo < blk->lo[0]; });
+    const auto at =
+        std::upper_bound(blocks_.begin(), blocks_.end(), b.lo,
+                         [](std::uint64_t lo, const auto& blk) { return lo < blk->lo[0]; });
     std::size_t k = at == blocks_.begin() ? 0 : static_cast<std::size_t>(at - blocks_.begin()) - 1;
     if (blocks_.empty()) blocks_.push_back(std::make_unique<Block>());
     if (blocks_[k]->n == kBlock) {
@@ -70,8 +75,8 @@ class Boxes {
     blocks_[k]->insert(b);
   }
 
-  /// Calls see(box) for each box that shares a step with [first, end), ascending by box.lo, until it returns false.
-  /// Returns the work done, in units of tn_host.tick.
+  /// Calls see(box) for each box that shares a step with [first, end), ascending by box.lo, until
+  /// it returns false. Returns the work done, in units of tn_host.tick.
   template <class See>
   std::uint64_t scan(std::uint32_t first, std::uint32_t end, See see) const {
     std::uint64_t looked = 0;
@@ -87,7 +92,8 @@ class Boxes {
         std::memcpy(&word, hit + w, 8);
         if (word == 0) continue;
         for (unsigned k = w; k < w + 8; ++k)
-          if (hit[k] && !see(Box{b.lo[k], b.hi[k], b.first[k], b.end[k], b.token[k]})) return looked;
+          if (hit[k] && !see(Box{b.lo[k], b.hi[k], b.first[k], b.end[k], b.token[k]}))
+            return looked;
       }
     }
     return looked;
@@ -130,14 +136,16 @@ class Boxes {
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 
-/// The taken boxes of one pool. Most tokens live shortly, so beside the list of all boxes there are lists by time: at each
-/// scale, windows of 2h steps that begin every h steps and hold the boxes that touch them. A question about [first, end)
-/// is answered by the smallest window that contains it.
+/// The taken boxes of one pool. Most tokens live shortly, so beside the list of all boxes there are
+/// lists by time: at each scale, windows of 2h steps that begin every h steps and hold the boxes
+/// that touch them. A question about [first, end) is answered by the smallest window that contains
+/// it.
 class Occupied {
  public:
   /// `halves`: h of each scale, ascending.
   Occupied(std::uint32_t n_steps, const std::vector<std::uint32_t>& halves) {
-    for (const std::uint32_t h : halves) scales_.push_back({h, std::vector<Boxes>(n_steps / h + 1)});
+    for (const std::uint32_t h : halves)
+      scales_.push_back({h, std::vector<Boxes>(n_steps / h + 1)});
   }
 
   /// How many windows of scale h an interval touches.
@@ -148,7 +156,8 @@ class Occupied {
   void add(const Box& b) {
     all_.add(b);
     for (Scale& s : scales_)
-      for (std::uint32_t k = first_window(s.h, b.first); k <= (b.end - 1) / s.h; ++k) s.windows[k].add(b);
+      for (std::uint32_t k = first_window(s.h, b.first); k <= (b.end - 1) / s.h; ++k)
+        s.windows[k].add(b);
   }
 
   template <class See>
@@ -163,7 +172,9 @@ class Occupied {
     std::uint32_t h;
     std::vector<Boxes> windows;
   };
-  static std::uint32_t first_window(std::uint32_t h, std::uint32_t first) { return first / h - (first >= h ? 1 : 0); }
+  static std::uint32_t first_window(std::uint32_t h, std::uint32_t first) {
+    return first / h - (first >= h ? 1 : 0);
+  }
 
   Boxes all_;
   std::vector<Scale> scales_;  // finest first
@@ -171,15 +182,19 @@ class Occupied {
 
 }  // namespace detail
 
-/// Slots of a request as they are filled in. Keeps the hard rules as long as only slots that lowest() returned since the
-/// last put() are put. Pinned tokens are placed at construction.
+/// Slots of a request as they are filled in. Keeps the hard rules as long as only slots that
+/// lowest() returned since the last put() are put. Pinned tokens are placed at construction.
 class Placer {
  public:
   /// What of the request's hints to use. `exact` is the tightest; `whole` looks at no hint.
   enum class Hints : std::uint8_t { whole, parts, exact };
 
   explicit Placer(Request q, Hints hints = Hints::whole)
-      : q_(q), hints_(hints), slots_(q.size(), tn_slot{0, 0}), placed_(q.size(), 0), peaks_(q.n_pools(), 0) {
+      : q_(q),
+        hints_(hints),
+        slots_(q.size(), tn_slot{0, 0}),
+        placed_(q.size(), 0),
+        peaks_(q.n_pools(), 0) {
     const std::vector<std::uint32_t> halves = scales();
     for (std::uint32_t p = 0; p < q_.n_pools(); ++p) pools_.emplace_back(q_.n_steps(), halves);
     if (hints_ == Hints::exact) index_joins();
@@ -199,8 +214,8 @@ class Placer {
   std::optional<tn_slot> lowest(std::uint32_t i, std::uint32_t p) const {
     const tn_token& t = q_[i];
     const std::uint64_t step = std::max(t.align, q_.pool(p).granule);
-    std::uint64_t best =
-        hints_ == Hints::whole || t.n_parts == 0 ? lowest_whole(t, p, step) : lowest_parts(t, p, step);
+    std::uint64_t best = hints_ == Hints::whole || t.n_parts == 0 ? lowest_whole(t, p, step)
+                                                                  : lowest_parts(t, p, step);
     if (!fits(t, p, best)) best = TN_ANY;
     for (const auto& [other, o] : joined_offsets(i, p))
       if (o % step == 0 && o < best && fits(t, p, o) && free_but_joined(i, p, o)) best = o;
@@ -229,7 +244,8 @@ class Placer {
     for (std::uint32_t n = q_.size() / 256; n >= 2; n /= 2) {
       const std::uint32_t h = std::max(1u, q_.n_steps() / n);
       std::uint64_t sum = 0;
-      for (std::uint32_t i = 0; i < q_.size(); ++i) sum += detail::Occupied::touched(h, q_[i].first, q_[i].end);
+      for (std::uint32_t i = 0; i < q_.size(); ++i)
+        sum += detail::Occupied::touched(h, q_[i].first, q_[i].end);
       if (sum <= 8ull * q_.size() && (out.empty() || out.back() < h)) out.push_back(h);
     }
     return out;
@@ -256,7 +272,8 @@ class Placer {
     return at;
   }
 
-  // A part [lo, hi) of the token meets a box exactly when the token stands in (box.lo - hi, box.hi - lo).
+  // A part [lo, hi) of the token meets a box exactly when the token stands in (box.lo - hi, box.hi
+  // - lo).
   std::uint64_t lowest_parts(const tn_token& t, std::uint32_t p, std::uint64_t step) const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> forbidden;  // offsets [first, end)
     for (const tn_part& x : std::span(t.parts, t.n_parts))
@@ -287,8 +304,10 @@ class Placer {
       const std::uint32_t other = j.a == i ? j.b : j.a;
       if (!placed_[other] || slots_[other].pool != p) continue;
       const std::uint64_t o = slots_[other].offset;
-      if (j.b == i) out.push_back({other, o + j.delta});
-      else if (o >= j.delta) out.push_back({other, o - j.delta});
+      if (j.b == i)
+        out.push_back({other, o + j.delta});
+      else if (o >= j.delta)
+        out.push_back({other, o - j.delta});
     }
     return out;
   }
