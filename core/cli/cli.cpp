@@ -1,0 +1,148 @@
+#include "core/cli/cli.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "core/cli/commands.h"
+#include "core/diag/render.h"
+#include "core/support/files.h"
+
+namespace tenon::cli {
+
+std::vector<Verb> verbs() {
+  return {
+      {"fit", "Does a model fit a board? Pools, peak, bound, with and without sharing", add_fit},
+      {"compile", "Compile a model to an artefact", add_compile},
+      {"run", "Run an artefact", add_run},
+      {"compare", "Compile, run, and compare with expected outputs", add_compare},
+      {"opt", "Run passes over a module in text form", add_opt},
+      {"plan", "Solve, check, show and export storage plans", add_plan},
+      {"validate", "Check a pipeline or board file", add_validate},
+      {"plugin", "List and inspect plugins", add_plugin},
+      {"pass", "Passes", add_pass},
+      {"pipeline", "Shipped pipelines", add_pipeline},
+      {"board", "Shipped boards", add_board},
+      {"op", "Ops", add_op},
+      {"explain", "The page of an error code", add_explain},
+  };
+}
+
+int exit_code_of(int code) {
+  switch (code / 1000) {
+    case 1: return 3;
+    case 2: return 2;
+    case 9: return 5;
+    default: return 1;
+  }
+}
+
+int Context::report(const Diags& diags) {
+  DiskFiles files;
+  SourceCache sources(&files);
+  const Diags sorted = sorted_and_capped(diags);
+  if (!sorted.empty()) fmt::print(stderr, "{}", json_errors ? render_json(sorted, sources) + "\n" : render(sorted, sources, color_wanted()));
+  for (const Diag& d : sorted)
+    if (d.severity == Severity::error) exit_code = std::max(exit_code, exit_code_of(d.code));
+  return exit_code;
+}
+
+SessionOptions Context::session_options() const {
+  SessionOptions o;
+  read_environment(o);
+  o.plugin_paths = plugin_paths;
+  char* cwd = getcwd(nullptr, 0);
+  if (cwd) o.project_dir = cwd;
+  std::free(cwd);
+  return o;
+}
+
+bool color_wanted() { return isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"); }
+bool stdout_is_terminal() { return isatty(STDOUT_FILENO); }
+
+Progress::Progress(bool wanted) : on_(wanted && isatty(STDERR_FILENO)) {}
+Progress::~Progress() {
+  if (on_) fmt::print(stderr, "\r\x1b[K");
+}
+void Progress::say(const std::string& what) {
+  if (on_) fmt::print(stderr, "\r\x1b[K{}", what);
+}
+
+Result<Shape> shape_from_text(std::string_view text) {
+  Shape s;
+  const auto refuse = [&] {
+    return Diag{.code = 2151, .loc = {}, .what = fmt::format("'{}' is not a shape", text), .fix = "write it as 1x3x224x224, or `scalar`"};
+  };
+  if (text == "scalar") return s;
+  while (true) {
+    std::int64_t n = 0;
+    auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (ec != std::errc() || n < 0) return refuse();
+    s.push_back(n);
+    text.remove_prefix(static_cast<std::size_t>(p - text.data()));
+    if (text.empty()) return s;
+    if (text.front() != 'x') return refuse();
+    text.remove_prefix(1);
+  }
+}
+
+Result<std::map<std::string, std::string>> name_values(const std::vector<std::string>& items, std::string_view option) {
+  std::map<std::string, std::string> out;
+  for (const std::string& i : items) {
+    const auto eq = i.rfind('=');
+    if (eq == i.npos || eq == 0)
+      return Diag{.code = 2151, .loc = {}, .what = fmt::format("{} '{}' is not NAME=VALUE", option, i), .fix = fmt::format("write {} NAME=VALUE", option)};
+    if (!out.emplace(i.substr(0, eq), i.substr(eq + 1)).second)
+      return Diag{.code = 2151, .loc = {}, .what = fmt::format("{} names '{}' twice", option, i.substr(0, eq)), .fix = "keep one of them"};
+  }
+  return out;
+}
+
+Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>& items) {
+  auto texts = name_values(items, "--shape");
+  if (!texts) return texts.errors();
+  std::map<std::string, Shape> out;
+  for (const auto& [name, text] : *texts) {
+    auto s = shape_from_text(text);
+    if (!s) return s.errors();
+    out[name] = *s;
+  }
+  return out;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 10240) return fmt::format("{} B", bytes);
+  double v = static_cast<double>(bytes) / 1024;
+  const char* unit = "KiB";
+  for (const char* next : {"MiB", "GiB", "TiB"}) {
+    if (v < 1024) break;
+    v /= 1024;
+    unit = next;
+  }
+  return fmt::format("{:.{}f} {}", v, v < 100 ? 2 : 1, unit);
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> width;
+  for (const auto& r : rows)
+    for (std::size_t c = 0; c < r.size(); ++c) {
+      width.resize(std::max(width.size(), c + 1));
+      width[c] = std::max(width[c], r[c].size());
+    }
+  std::string out;
+  for (const auto& r : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < r.size(); ++c) {
+      const bool number = !r[c].empty() && r[c][0] >= '0' && r[c][0] <= '9';
+      line += number ? fmt::format("{:>{}}  ", r[c], width[c]) : fmt::format("{:<{}}  ", r[c], width[c]);
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace tenon::cli

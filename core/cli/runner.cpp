@@ -1,0 +1,207 @@
+#include "core/cli/runner.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <random>
+
+#include "core/support/files.h"
+#include "core/support/npy.h"
+
+namespace tenon::cli {
+namespace {
+
+Diag runtime_error(int code, const std::string& folder) { return Diag{.code = code, .loc = {folder, 0, 0}, .what = tn_last_error(), .fix = ""}; }
+
+TensorType type_of(const tn_tensor_info& i) {
+  return TensorType(static_cast<DType>(i.dtype), Shape(i.dims, i.dims + i.rank));  // tn_dtype has the order of DType
+}
+
+template <class Count, class Info>
+std::vector<NamedType> describe(const tn_model* m, Count count, Info info) {
+  std::vector<NamedType> out;
+  for (std::uint32_t i = 0; i < count(m); ++i) {
+    tn_tensor_info t{};
+    t.struct_size = sizeof t;
+    if (info(m, i, &t) == 0) out.push_back({t.name, type_of(t)});
+  }
+  return out;
+}
+
+struct Fill {
+  enum class Kind { uniform, randint, constant } kind = Kind::uniform;
+  double a = -1, b = 1;
+};
+
+bool number(std::string_view s, double& v) {
+  auto [p, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
+  return ec == std::errc() && p == s.data() + s.size();
+}
+
+std::optional<Fill> fill_of(DType t, std::string_view text) {
+  if (text.empty()) {
+    if (is_float(t)) return Fill{Fill::Kind::uniform, -1, 1};
+    return Fill{Fill::Kind::randint, 0, t == DType::boolean ? 2.0 : 10.0};
+  }
+  const auto c1 = text.find(':');
+  const std::string_view kind = text.substr(0, c1);
+  if (c1 == text.npos) return std::nullopt;
+  const std::string_view rest = text.substr(c1 + 1);
+  Fill f;
+  if (kind == "const") {
+    f.kind = Fill::Kind::constant;
+    return number(rest, f.a) ? std::optional(f) : std::nullopt;
+  }
+  const auto c2 = rest.find(':');
+  if (c2 == rest.npos || !number(rest.substr(0, c2), f.a) || !number(rest.substr(c2 + 1), f.b) || f.a > f.b) return std::nullopt;
+  if (kind == "uniform") f.kind = Fill::Kind::uniform;
+  else if (kind == "randint") f.kind = Fill::Kind::randint;
+  else return std::nullopt;
+  return f;
+}
+
+// The draw is spelled out, so that every standard library gives the same bytes.
+double draw(std::mt19937_64& r, const Fill& f) {
+  const double u = static_cast<double>(r() >> 11) * 0x1p-53;
+  switch (f.kind) {
+    case Fill::Kind::constant: return f.a;
+    case Fill::Kind::uniform: return f.a + u * (f.b - f.a);
+    case Fill::Kind::randint: return f.a + static_cast<double>(static_cast<std::int64_t>(u * (f.b - f.a)));
+  }
+  return 0;
+}
+
+template <class T>
+void put(Tensor& t, std::mt19937_64& r, const Fill& f) {
+  for (T& x : t.as<T>()) x = static_cast<T>(draw(r, f));
+}
+
+std::uint16_t half_of(float x) {
+  const _Float16 h = static_cast<_Float16>(x);
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, &h, sizeof bits);
+  return bits;
+}
+
+}  // namespace
+
+Result<Runner> Runner::open(const std::string& folder, std::uint32_t threads, std::uint32_t flags) {
+  Runner r;
+  tn_model* m = nullptr;
+  if (int e = tn_model_load(folder.c_str(), &m)) return runtime_error(e, folder);
+  r.model_.reset(m, tn_model_free);
+  tn_context_options options{sizeof(tn_context_options), threads, flags};
+  tn_context* c = nullptr;
+  if (int e = tn_context_create(m, &options, &c)) return runtime_error(e, folder);
+  r.context_.reset(c, tn_context_free);
+  r.inputs_ = describe(m, tn_model_inputs, tn_model_input);
+  r.outputs_ = describe(m, tn_model_outputs, tn_model_output);
+  return r;
+}
+
+Status Runner::set(const std::vector<Tensor>& inputs) {
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    const Shape dims = inputs[i].type.shape();
+    if (int e = tn_set_input(context_.get(), i, static_cast<tn_dtype>(inputs[i].type.dtype), static_cast<std::uint32_t>(dims.size()), dims.data(), inputs[i].bytes.data()))
+      return runtime_error(e, tn_model_name(model_.get()));
+  }
+  held_ = inputs;
+  return {};
+}
+
+Status Runner::run() {
+  for (std::uint32_t i = 0; i < held_.size(); ++i) {
+    tn_tensor_info t{};
+    t.struct_size = sizeof t;
+    if (tn_model_input(model_.get(), i, &t) != 0 || !t.planned) continue;
+    if (int e = tn_set_input(context_.get(), i, t.dtype, t.rank, t.dims, held_[i].bytes.data())) return runtime_error(e, "");
+  }
+  if (int e = tn_run(context_.get())) return runtime_error(e, tn_model_name(model_.get()));
+  return {};
+}
+
+Result<std::vector<Tensor>> Runner::results() const {
+  std::vector<Tensor> out;
+  for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
+    const void* p = nullptr;
+    if (int e = tn_output(context_.get(), i, &p)) return runtime_error(e, tn_model_name(model_.get()));
+    const auto* b = static_cast<const std::byte*>(p);
+    const std::uint64_t n = byte_size(outputs_[i].type).value_or(0);
+    out.push_back({outputs_[i].type, n ? std::vector<std::byte>(b, b + n) : std::vector<std::byte>()});
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Runner::step_times() const {
+  std::vector<std::pair<std::string, std::uint64_t>> out;
+  const std::uint64_t* ns = nullptr;
+  std::uint32_t n = 0;
+  if (tn_step_times(context_.get(), &ns, &n) != 0) return out;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    tn_step_info s{};
+    s.struct_size = sizeof s;
+    if (tn_model_step(model_.get(), i, &s) == 0) out.emplace_back(s.name, ns[i]);
+  }
+  return out;
+}
+
+Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed) {
+  const auto f = fill_of(type.dtype, fill);
+  if (!f)
+    return Diag{.code = 8103, .loc = {}, .what = fmt::format("'{}' is no fill", fill), .fix = "write uniform:LO:HI, randint:LO:HI or const:V"};
+  Tensor t{type, std::vector<std::byte>(byte_size(type).value_or(0))};
+  std::mt19937_64 r(seed);
+  switch (type.dtype) {
+    case DType::f32: put<float>(t, r, *f); break;
+    case DType::f64: put<double>(t, r, *f); break;
+    case DType::f16:
+      for (auto& x : t.as<std::uint16_t>()) x = half_of(static_cast<float>(draw(r, *f)));
+      break;
+    case DType::bf16:
+      for (auto& x : t.as<std::uint16_t>()) x = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(draw(r, *f))) >> 16);
+      break;
+    case DType::i8: put<std::int8_t>(t, r, *f); break;
+    case DType::i16: put<std::int16_t>(t, r, *f); break;
+    case DType::i32: put<std::int32_t>(t, r, *f); break;
+    case DType::i64: put<std::int64_t>(t, r, *f); break;
+    case DType::u8: case DType::boolean: put<std::uint8_t>(t, r, *f); break;
+    case DType::u16: put<std::uint16_t>(t, r, *f); break;
+    case DType::u32: put<std::uint32_t>(t, r, *f); break;
+    case DType::u64: put<std::uint64_t>(t, r, *f); break;
+    case DType::i4: case DType::u4:
+      for (auto& x : t.as<std::uint8_t>()) x = static_cast<std::uint8_t>((static_cast<int>(draw(r, *f)) & 15) | (static_cast<int>(draw(r, *f)) & 15) << 4);
+      break;
+  }
+  return t;
+}
+
+Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs, const std::map<std::string, std::string>& files,
+                                        const std::map<std::string, std::string>& fills, std::uint64_t seed) {
+  Diags errors;
+  std::string known;
+  for (const NamedType& i : inputs) known += " " + i.name;
+  for (const auto* map : {&files, &fills})
+    for (const auto& [name, v] : *map)
+      if (std::none_of(inputs.begin(), inputs.end(), [&](const NamedType& i) { return i.name == name; }))
+        errors.push_back(Diag{.code = 8104, .loc = {}, .what = fmt::format("the model has no input '{}'", name), .fix = "its inputs are:" + known});
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto file = files.find(inputs[i].name);
+    auto fill = fills.find(inputs[i].name);
+    Result<Tensor> t = [&]() -> Result<Tensor> {
+      if (file == files.end()) return filled(inputs[i].type, fill == fills.end() ? "" : fill->second, seed + i);
+      auto bytes = DiskFiles().read(file->second);
+      if (!bytes) return bytes.errors();
+      return tensor_from_npy(*bytes, file->second);
+    }();
+    if (!t)
+      errors.insert(errors.end(), t.errors().begin(), t.errors().end());
+    else
+      out.push_back(std::move(*t));
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,50 @@
+// Artefacts through the C runtime, with tensors in and out; inputs made by seed. Shared by `run` and `compare`.
+#ifndef TENON_CORE_CLI_RUNNER_H
+#define TENON_CORE_CLI_RUNNER_H
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/c/runtime.h"
+#include "tenon/eval.h"
+
+namespace tenon::cli {
+
+struct NamedType {
+  std::string name;
+  TensorType type;
+};
+
+/// A loaded artefact with one context. Failures carry the runtime's own code and text.
+class Runner {
+ public:
+  static Result<Runner> open(const std::string& folder, std::uint32_t threads, std::uint32_t flags);
+  const std::vector<NamedType>& inputs() const { return inputs_; }
+  const std::vector<NamedType>& outputs() const { return outputs_; }
+  Status set(const std::vector<Tensor>& inputs);
+  Status run();
+  Result<std::vector<Tensor>> results() const;
+  /// Name and nanoseconds of each step of the last run; needs TN_PROFILE.
+  std::vector<std::pair<std::string, std::uint64_t>> step_times() const;
+  std::uint32_t threads() const { return tn_context_threads(context_.get()); }
+
+ private:
+  std::shared_ptr<tn_model> model_;
+  std::shared_ptr<tn_context> context_;
+  std::vector<NamedType> inputs_, outputs_;
+  std::vector<Tensor> held_;  // planned inputs are consumed by a run: they are set again
+};
+
+/// Fills for inputs without data: floats uniform in [-1, 1), integers 0..9, booleans 0 or 1; `fill` overrides:
+/// uniform:LO:HI, randint:LO:HI (HI excluded), const:V. TN8103 for a fill that cannot be read. Same seed, same bytes.
+Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed);
+
+/// One tensor per input: `files` (name -> path of an .npy) first, else fills. TN8104: a name that no input has.
+Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs, const std::map<std::string, std::string>& files,
+                                        const std::map<std::string, std::string>& fills, std::uint64_t seed);
+
+}  // namespace tenon::cli
+
+#endif

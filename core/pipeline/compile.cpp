@@ -1,0 +1,109 @@
+#include "core/pipeline/compile.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/pipeline/index.h"
+#include "core/pipeline/steps/steps.h"
+#include "core/pipeline/validate.h"
+#include "core/support/files.h"
+#include "nlohmann/json.hpp"
+
+namespace tenon {
+namespace fs = std::filesystem;
+
+Result<Toolchain> open_toolchain(const LoadRequest& pipeline, SessionOptions plugins, Diags* warnings) {
+  LoadRequest request = pipeline;
+  if (request.share.empty()) request.share = share_folders();
+  auto config = load_pipeline(DiskFiles(), request);
+  if (!config) return config.errors();
+  for (const PluginConfig& p : config->plugins) plugins.named.push_back({p.id, p.path, p.loc});
+  auto session = open_session(plugins);
+  if (!session) return session.errors();
+  Toolchain t{std::move(*config), std::make_unique<Session>(std::move(*session))};
+  SessionIndex index(*t.session);
+  Diags found = validate(t.config, index);
+  if (has_errors(found)) return found;
+  if (warnings) {
+    warnings->insert(warnings->end(), t.config.warnings.begin(), t.config.warnings.end());
+    warnings->insert(warnings->end(), found.begin(), found.end());
+  }
+  return t;
+}
+
+Result<std::unique_ptr<Compilation>> compile(Toolchain& t, const CompileRequest& request) {
+  auto c = std::make_unique<Compilation>(t.config, *t.session, t.session->ops());
+  c->model = fs::absolute(request.model).string();
+  c->shapes = request.shapes;
+  c->threads = request.threads;
+  SessionIndex index(*t.session);
+  if (Status s = run_pipeline(*c, index, slot_bodies(), request.instruments); !s) return s.errors();
+  return c;
+}
+
+std::string provenance_json(const Compilation& c) {
+  nlohmann::ordered_json out;
+  out["pipeline"] = c.config.path;
+  out["board"] = c.config.board;
+  out["model"] = c.model;
+  auto& slots = out["slots"] = nlohmann::ordered_json::array();
+  const auto add = [&](const std::string& where, std::uint32_t kind, std::string id, const OptionValues& options) {
+    nlohmann::ordered_json row{{"slot", where}, {"implementation", id}};
+    if (auto p = c.session.provenance(kind, id)) {
+      row["version"] = p->version;
+      row["plugin"] = p->plugin;
+      row["file"] = p->file;
+      row["sha256"] = p->sha256;
+    }
+    auto& given = row["options"] = nlohmann::ordered_json::object();
+    for (const OptionValue& o : options) given[o.key] = o.items;
+    slots.push_back(std::move(row));
+  };
+  for (const TargetConfig& target : c.config.targets) add("targets." + target.id, TN_KIND_TARGET, target.use.with, target.use.options);
+  const std::map<std::string, std::uint32_t> kinds{{"import", TN_KIND_FRONTEND}, {"lower", TN_KIND_LOWERING}, {"plan", TN_KIND_PLANNER}, {"emit", TN_KIND_EXECUTOR}};
+  const std::map<std::string, std::string> defaults{{"import", "onnx"}, {"lower", "te"}, {"plan", "greedy"}, {"emit", "graph"}};
+  for (const Step& s : c.config.steps) {
+    auto kind = kinds.find(s.name);
+    const bool slot = kind != kinds.end();
+    add(s.id, slot ? kind->second : TN_KIND_PASS, !slot ? s.name : s.use.with.empty() ? defaults.at(s.name) : s.use.with, s.use.options);
+  }
+  auto& times = out["milliseconds"] = nlohmann::ordered_json::object();
+  for (const TimedPart& p : c.timing) times[p.name] = p.ms;
+  return out.dump(2) + "\n";
+}
+
+Status write_artefact(const std::string& folder, const ArtefactFiles& files) {
+  const auto refuse = [&](std::string what, std::string fix) {
+    return Status(Diag{.code = 2150, .loc = {folder, 0, 0}, .what = std::move(what), .fix = std::move(fix)});
+  };
+  std::error_code ec;
+  fs::path target = fs::absolute(folder, ec).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  const bool there = fs::exists(target, ec);
+  if (there && !fs::is_directory(target, ec)) return refuse("is a file, an artefact is a folder", "name another output folder");
+  if (there && !fs::is_empty(target, ec) && !fs::exists(target / "program.json", ec) && !fs::exists(target / "plan.json", ec))
+    return refuse("exists and is no artefact; nothing in it is overwritten", "name another output folder, or empty this one");
+  const fs::path fresh = target.string() + ".new-" + std::to_string(getpid());
+  const fs::path old = target.string() + ".old-" + std::to_string(getpid());
+  fs::remove_all(fresh, ec);
+  DiskFiles disk;
+  for (const auto& [name, bytes] : files) {
+    Status s = disk.write((fresh / name).string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (s) continue;
+    fs::remove_all(fresh, ec);
+    return s;
+  }
+  if (there) fs::rename(target, old, ec);
+  if (!ec) fs::rename(fresh, target, ec);
+  if (ec) {
+    const std::string why = ec.message();
+    if (there && fs::exists(old)) fs::rename(old, target, ec);
+    fs::remove_all(fresh, ec);
+    return refuse("cannot be written: " + why, "check permissions and space");
+  }
+  fs::remove_all(old, ec);
+  return {};
+}
+
+}  // namespace tenon
