@@ -19,14 +19,21 @@ struct ArgPlace {
   bool operator==(const ArgPlace&) const = default;
 };
 
+/// Bytes of a pool that hold nothing any more: whoever reads them before writing them is wrong. Executors may poison
+/// them; no program depends on it.
+using DeadRanges = std::vector<ArgPlace>;
+
 struct ExecStep {
   enum class Kind : std::uint8_t { call, copy, branch } kind = Kind::call;
   std::string name;              ///< the step's name in the request, for profiles and messages
   std::uint32_t kernel = 0;      ///< call: index into ExecProgram::kernels
   std::vector<ArgPlace> args;      ///< call: inputs, outputs, shared scratch. copy: from, to. branch: condition
   std::vector<ExecStep> then_steps, else_steps;  // branch
+  DeadRanges dead;                    ///< call, copy: what dies when the step is done
+  DeadRanges then_dead, else_dead;    ///< branch: what dies when that arm is entered
 };
 
+/// A kernel, once per place of its worker scratch (planners that share give all calls of a kernel one place).
 struct ExecKernel {
   std::string symbol;
   std::uint32_t n_inputs = 0, n_outputs = 0, n_shared = 0;

@@ -1,0 +1,148 @@
+#include "core/program/normalise.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tenon/rewrite.h"
+
+namespace tenon {
+namespace {
+
+class Normaliser {
+ public:
+  Normaliser(Module& m, Function& f) : m_(m), f_(f) {
+    for (const KernelFunction& k : m.kernels) kernels_.emplace(k.kernel.symbol, &k.kernel);
+  }
+
+  std::uint32_t run() {
+    for (std::uint32_t i = 0; i < f_.n_params(); ++i) sources_[f_.param(i)] = {f_.param(i), 0};
+    f_.body = body(f_.body, &f_);
+    return copies_;
+  }
+
+ private:
+  /// Which bytes a value is: `offset` into what a step, the caller or the module wrote.
+  struct Source {
+    Value value;
+    std::uint64_t offset = 0;
+  };
+
+  /// Regions nest to at most 64, so this recursion is bounded. `main` is the function when `b` is its body.
+  Body body(const Body& b, const Function* main) {
+    Body out{.entry = b.entry};
+    const std::size_t fixed_before = log_.size();
+    std::unordered_set<Value, ValueHash> written;
+    for (const Node* n : b.nodes) {
+      const Node* made = node(*n, out.nodes);
+      out.nodes.push_back(made);
+      note(*made, written);
+    }
+    std::unordered_set<Value, ValueHash> taken;
+    for (std::size_t j = 0; j < b.results.size(); ++j) {
+      Value v = now(b.results[j]);
+      if (!ownable(v, written, taken)) {
+        v = copy(v, main && j < main->result_names.size() ? main->result_names[j] : "", out.nodes);
+      }
+      taken.insert(source(v).value);
+      out.results.push_back(v);
+    }
+    for (; log_.size() > fixed_before; log_.pop_back()) fixed_.erase(log_.back());  // not seen outside
+    return out;
+  }
+
+  const Node* node(const Node& n, std::vector<const Node*>& out) {
+    std::vector<Value> operands;
+    for (Value v : n.operands) operands.push_back(now(v));
+    if (n.op == node::call_kernel) align(n, operands, out);
+    std::vector<Body> regions;
+    bool changed = operands != n.operands;
+    for (const Body& r : n.regions) {
+      regions.push_back(n.op == node::branch ? body(r, nullptr) : r);
+      changed |= regions.back().nodes != r.nodes || regions.back().results != r.results;
+    }
+    if (!changed) return &n;
+    Node made = n;
+    made.operands = std::move(operands);
+    made.regions = std::move(regions);
+    const Node* p = m_.make(std::move(made));
+    for (std::uint32_t k = 0; k < p->results.size(); ++k) now_[{&n, k}] = {p, k};
+    return p;
+  }
+
+  void note(const Node& n, std::unordered_set<Value, ValueHash>& written) {
+    if ((n.op == node::view || n.op == node::debug) && n.results.size() == 1 && n.operands.size() == 1) {
+      Source s = source(n.operands[0]);
+      if (n.op == node::view) s.offset += static_cast<std::uint64_t>(n.attrs.get_or<std::int64_t>("offset", 0));
+      sources_[{&n, 0}] = s;
+      return;
+    }
+    for (std::uint32_t k = 0; k < n.results.size(); ++k) {
+      sources_[{&n, k}] = {{&n, k}, 0};
+      if (n.op != node::constant) written.insert({&n, k});
+    }
+  }
+
+  bool ownable(Value v, const std::unordered_set<Value, ValueHash>& written,
+               const std::unordered_set<Value, ValueHash>& taken) {
+    const auto size = byte_size(v.type());
+    if (size == 0u) return true;  // no bytes, no storage
+    const Source s = source(v);
+    return s.offset == 0 && written.contains(s.value) && !taken.contains(s.value) && byte_size(s.value.type()) == size;
+  }
+
+  Value copy(Value v, std::string name, std::vector<const Node*>& out) {
+    if (name.empty() && !v.name().empty()) name = v.name() + ".copy";
+    Node n{.op = node::copy, .operands = {v}, .loc = v.node->loc};
+    n.results.push_back({v.type(), f_.next_id++, std::move(name)});
+    const Node* p = m_.make(std::move(n));
+    out.push_back(p);
+    ++copies_;
+    return {p, 0};
+  }
+
+  void align(const Node& n, std::vector<Value>& operands, std::vector<const Node*>& out) {
+    const auto* callee = n.attrs.get<std::string>("callee");
+    const auto kernel = callee ? kernels_.find(*callee) : kernels_.end();
+    if (kernel == kernels_.end()) return;
+    for (const tir::Buffer& b : kernel->second->buffers) {
+      if (b.scope != tir::Scope::input || b.arg >= operands.size() || b.align == 0) continue;
+      Value& v = operands[b.arg];
+      if (source(v).offset % b.align == 0 || byte_size(v.type()) == 0u) continue;
+      const auto [it, fresh] = fixed_.try_emplace(v);
+      if (fresh) {
+        it->second = copy(v, "", out);
+        log_.push_back(v);
+      }
+      v = it->second;
+    }
+  }
+
+  Source source(Value v) const {
+    const auto it = sources_.find(v);
+    return it == sources_.end() ? Source{v, 0} : it->second;
+  }
+  Value now(Value v) const {
+    const auto it = now_.find(v);
+    return it == now_.end() ? v : it->second;
+  }
+
+  Module& m_;
+  Function& f_;
+  std::unordered_map<std::string_view, const tir::Kernel*> kernels_;
+  std::unordered_map<Value, Source, ValueHash> sources_;
+  std::unordered_map<Value, Value, ValueHash> now_;    ///< values of nodes that were made anew
+  std::unordered_map<Value, Value, ValueHash> fixed_;  ///< misaligned view -> its copy
+  std::vector<Value> log_;                             ///< keys of fixed_, in the order of insertion
+  std::uint32_t copies_ = 0;
+};
+
+}  // namespace
+
+std::uint32_t make_outputs_ownable(Module& m) {
+  Function* main = m.function("main");
+  return main && main->body.entry ? Normaliser(m, *main).run() : 0;
+}
+
+}  // namespace tenon

@@ -1,0 +1,205 @@
+// Where the bytes of each value are: see timeline.h.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "core/storage/timeline.h"
+
+namespace tenon {
+namespace {
+
+struct HashOfSha {
+  std::size_t operator()(const std::array<std::uint8_t, 32>& sha) const {
+    std::size_t h = 0;
+    std::memcpy(&h, sha.data(), sizeof h);
+    return h;
+  }
+};
+
+class Homes {
+ public:
+  Homes(const Timeline& t, bool io_planned) : t_(t), io_planned_(io_planned) {
+    homes_.resize(t.main->next_id);
+    same_as_.assign(t.main->next_id, none);
+  }
+
+  Result<std::vector<ValueHome>> run() {
+    define_sources();
+    define_aliases();
+    if (errors_.empty()) link_constants();
+    if (errors_.empty()) link_arms();
+    if (errors_.empty()) bind_io();
+    if (!errors_.empty()) return std::move(errors_);
+    resolve();
+    return std::move(homes_);
+  }
+
+ private:
+  static constexpr ValueId none = UINT32_MAX;
+
+  void fail(int code, const Loc& loc, std::string what, std::string fix) {
+    if (errors_.size() < 20) {
+      errors_.push_back({.code = code, .loc = loc, .what = std::move(what), .fix = std::move(fix)});
+    }
+  }
+
+  ValueHome& at(Value v) { return homes_[v.id()]; }
+
+  /// False when the size is unknown.
+  bool define(Value v, ValueId source, std::uint32_t body, std::uint32_t def) {
+    const auto size = byte_size(v.type());
+    if (!size) {
+      fail(4202, v.node->loc,
+           fmt::format("the size of `{}`, {}, is not known before the run or passes 2^63 bytes",
+                       value_name(v.node->results[v.index]), to_string(v.type())),
+           "give every symbolic dimension a number before planning");
+      return false;
+    }
+    at(v) = {.kind = *size == 0 ? ValueHome::Kind::empty : ValueHome::Kind::storage,
+             .value = v, .source = source, .owner = source, .size = *size, .body = body, .def = def};
+    return true;
+  }
+
+  void define_results(const Node& n, std::uint32_t body, std::uint32_t def) {
+    for (std::uint32_t k = 0; k < n.results.size(); ++k) define({&n, k}, n.results[k].id, body, def);
+  }
+
+  void define_sources() {
+    define_results(*t_.main->body.entry, 0, 0);
+    for (const TimelineBody& b : t_.bodies) {
+      for (const Node* n : b.body->nodes) {
+        if (n->op == node::constant) define_results(*n, 0, 0);
+      }
+    }
+    for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
+      const TimelineStep& step = t_.steps[s];
+      const bool branch = step.node->op == node::branch;
+      define_results(*step.node, step.body, branch ? t_.bodies[t_.arm_body(s, 1)].end : s);
+    }
+  }
+
+  void define_aliases() {  // outer bodies come first, so operands are defined
+    for (const TimelineBody& b : t_.bodies) {
+      for (const Node* n : b.body->nodes) {
+        if (n->op == node::view || n->op == node::debug) define_alias(*n);
+      }
+    }
+  }
+
+  void define_alias(const Node& n) {
+    const ValueHome base = at(n.operands[0]);
+    if (base.kind == ValueHome::Kind::unused) return;  // its size is unknown: reported there
+    const auto offset = n.op == node::view ? n.attrs.get_or<std::int64_t>("offset", 0) : 0;
+    if (!define({&n, 0}, base.source, base.body, base.def)) return;
+    ValueHome& h = homes_[n.results[0].id];
+    const auto end = checked_add(static_cast<std::uint64_t>(offset), h.size);
+    if (offset < 0 || !end || *end > base.size) {
+      return fail(4202, n.loc, fmt::format("view `{}` of {} bytes at offset {} leaves its base `{}` of {} bytes",
+                                           value_name(n.results[0]), h.size, offset,
+                                           value_name(n.operands[0].node->results[n.operands[0].index]), base.size), "");
+    }
+    h.offset = base.offset + static_cast<std::uint64_t>(offset);
+    h.source = h.owner = base.source;
+  }
+
+  /// Constants that something reads, one per distinct contents.
+  void link_constants() {
+    std::vector<bool> read(homes_.size());
+    for (const TimelineBody& b : t_.bodies) {
+      for (const Node* n : b.body->nodes) {
+        for (Value v : n->operands) read[v.id()] = true;
+      }
+    }
+    std::unordered_map<std::array<std::uint8_t, 32>, ValueId, HashOfSha> first;
+    for (const TimelineBody& b : t_.bodies) {
+      for (const Node* n : b.body->nodes) {
+        if (n->op != node::constant) continue;
+        const ValueId id = n->results[0].id;
+        if (!read[id]) homes_[id].kind = ValueHome::Kind::unused;
+        if (homes_[id].kind != ValueHome::Kind::storage) continue;
+        const auto [it, fresh] = first.emplace((*n->attrs.get<Constant>("value"))->sha256, id);
+        if (!fresh) same_as_[id] = it->second;
+      }
+    }
+  }
+
+  /// Makes `result` of `body` the storage of `into`; 4203 unless it is all of a value that a step of that body writes.
+  bool own(Value result, std::uint32_t body, ValueId into, std::string_view what) {
+    const ValueHome& h = at(result);
+    if (h.kind == ValueHome::Kind::empty) return true;
+    const ValueHome& source = homes_[h.source];
+    const Node* writer = source.value.node;
+    const bool step = writer->op == node::call_kernel || writer->op == node::copy || writer->op == node::branch;
+    if (!step || source.body != body || h.offset != 0 || h.size != source.size || same_as_[h.source] != none) {
+      fail(4203, result.node->loc, fmt::format("{} has no storage of its own", what),
+           "run make_outputs_ownable() before planning");
+      return false;
+    }
+    if (into != h.source) same_as_[h.source] = into;
+    return true;
+  }
+
+  void link_arms() {
+    for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
+      const Node& n = *t_.steps[s].node;
+      if (n.op != node::branch) continue;
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        const std::uint32_t arm = t_.arm_body(s, k);
+        const std::vector<Value>& results = t_.bodies[arm].body->results;
+        for (std::uint32_t j = 0; j < n.results.size(); ++j) {
+          own(results[j], arm, n.results[j].id,
+              fmt::format("result {} of the {} arm of `if` (`{}`)", j, k == 0 ? "then" : "else", value_name(n.results[j])));
+        }
+      }
+    }
+  }
+
+  void bind_io() {
+    if (!io_planned_) {
+      for (std::uint32_t i = 0; i < t_.main->n_params(); ++i) bind(t_.main->param(i), ValueHome::Kind::input, i);
+    }
+    std::vector<bool> taken(homes_.size());
+    for (std::uint32_t j = 0; j < t_.main->body.results.size(); ++j) {
+      const Value v = t_.main->body.results[j];
+      const ValueId source = at(v).source;
+      if (at(v).kind == ValueHome::Kind::empty) continue;
+      if (!own(v, 0, source, fmt::format("result {} of `main`", j))) continue;
+      if (taken[source]) {
+        fail(4203, v.node->loc, fmt::format("result {} of `main` is the storage of an earlier result", j),
+             "run make_outputs_ownable() before planning");
+      }
+      taken[source] = true;
+      if (!io_planned_) bind(homes_[source].value, ValueHome::Kind::output, j);
+    }
+  }
+
+  void bind(Value v, ValueHome::Kind kind, std::uint32_t index) {
+    if (at(v).kind == ValueHome::Kind::empty) return;
+    at(v).kind = kind;
+    at(v).index = index;
+  }
+
+  void resolve() {
+    for (ValueHome& h : homes_) {
+      if (h.kind == ValueHome::Kind::unused || h.kind == ValueHome::Kind::empty) continue;
+      while (same_as_[h.owner] != none) h.owner = same_as_[h.owner];  // at most one link per nested `if`
+      const ValueHome& owner = homes_[h.owner];
+      h.kind = owner.kind;
+      h.index = owner.index;
+    }
+  }
+
+  const Timeline& t_;
+  const bool io_planned_;
+  std::vector<ValueHome> homes_;
+  std::vector<ValueId> same_as_;  ///< by id of a source: whose storage it is, or none
+  Diags errors_;
+};
+
+}  // namespace
+
+Result<std::vector<ValueHome>> homes_of(const Timeline& t, bool io_planned) {
+  return Homes(t, io_planned).run();
+}
+
+}  // namespace tenon

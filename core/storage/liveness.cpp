@@ -1,0 +1,268 @@
+#include "core/storage/liveness.h"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "core/storage/inplace.h"
+#include "core/storage/lifetimes.h"
+#include "core/storage/placement.h"
+#include "core/storage/timeline.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::uint32_t none = UINT32_MAX;
+
+/// The element's bytes as a power of two: what every load of it may ask.
+std::uint64_t natural_align(const TensorType& t) { return std::max<std::uint64_t>(1, bits(t.dtype) / 8); }
+
+class Liveness {
+ public:
+  Liveness(const MemoryConfig& config, const Timeline& t, const std::vector<ValueHome>& homes)
+      : config_(config), t_(t), homes_(homes), spans_(homes.size()), index_of_(homes.size(), none) {}
+
+  Result<StorageValues> run() {
+    note_uses();
+    emit_values();
+    emit_relations();
+    note_accesses();
+    emit_scratch();
+    for (const TimelineStep& s : t_.steps) out_.steps.push_back(s.name);
+    if (out_.steps.empty()) out_.steps.push_back("start");
+    if (Status s = place_values(config_, homes_, facts_, out_); !s) return std::move(s).take();
+    add_inplace_relations(t_, homes_, index_of_, out_);
+    return std::move(out_);
+  }
+
+ private:
+  std::uint32_t length() const { return std::max(1u, t_.n_steps()); }
+
+  void add(ValueId id, std::uint32_t first, std::uint32_t end) {
+    std::vector<Lifetime>& spans = spans_[id];
+    for (Lifetime& l : spans) {
+      if (l.first == first) {
+        l.end = std::max(l.end, end);
+        return;
+      }
+    }
+    spans.push_back({first, end});
+  }
+
+  /// The value is read before step `end` of `body`: live on the way there from where it is defined.
+  void need(Value v, std::uint32_t body, std::uint32_t end) {
+    const ValueHome& h = homes_[v.id()];
+    if (h.kind != ValueHome::Kind::storage) return;
+    for (; body != h.body; body = t_.bodies[body].parent) {
+      add(v.id(), t_.bodies[body].first, end);
+      end = t_.bodies[body].branch + 1;
+    }
+    // A view holds nothing before the step that writes its source is done.
+    add(v.id(), h.def + (h.source != v.id() && written_in_step(h) ? 1 : 0), end);
+  }
+
+  /// Whether a step writes the source at `def`: inputs, constants and results of `if` are there when it starts.
+  bool written_in_step(const ValueHome& h) const {
+    const OpId op = homes_[h.source].value.node->op;
+    return op == node::call_kernel || op == node::copy;
+  }
+
+  void note_uses() {
+    for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
+      const TimelineStep& step = t_.steps[s];
+      for (Value v : step.node->operands) need(v, step.body, s + 1);
+    }
+    for (std::uint32_t b = 0; b < t_.bodies.size(); ++b) {
+      const std::uint32_t end = b == 0 ? length() : t_.bodies[b].end;
+      for (Value v : t_.bodies[b].body->results) need(v, b, end);
+    }
+    for (ValueId id = 0; id < homes_.size(); ++id) {
+      if (homes_[id].kind == ValueHome::Kind::storage) complete(id);
+    }
+    for (std::uint32_t s = t_.n_steps(); s-- > 0;) {  // inner `if`s first: their results may be results of an arm
+      if (t_.steps[s].node->op == node::branch) complete_branch(s);
+    }
+  }
+
+  void complete(ValueId id) {
+    const ValueHome& h = homes_[id];
+    std::vector<Lifetime>& spans = spans_[id];
+    const Node* source = homes_[h.source].value.node;
+    const std::uint32_t first = std::min(h.def, length() - 1);
+    if (source->op == node::constant) {
+      spans = {{0, length()}};
+    } else if (h.source == id && source->op != node::branch) {  // there at `def`, even when nothing reads it
+      spans.push_back({first, first + 1});
+    }
+    if (config_keeps(config_, value_name(h.value.node->results[h.value.index]))) spans.push_back({first, length()});
+    tidy(spans);
+  }
+
+  /// A result of an `if` that nothing reads is live where the results of its arms are.
+  void complete_branch(std::uint32_t s) {
+    const Node& n = *t_.steps[s].node;
+    for (std::uint32_t j = 0; j < n.results.size(); ++j) {
+      std::vector<Lifetime>& spans = spans_[n.results[j].id];
+      if (!spans.empty()) continue;
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        const Value arm = t_.bodies[t_.arm_body(s, k)].body->results[j];
+        const std::vector<Lifetime>& more = spans_[homes_[arm.id()].source];
+        spans.insert(spans.end(), more.begin(), more.end());
+      }
+      tidy(spans);
+    }
+  }
+
+  Role role_of(const ValueHome& h) const {
+    if (homes_[h.source].value.node->op == node::constant) return Role::constant;
+    if (homes_[h.source].value.node == t_.main->body.entry) return Role::input;
+    return is_output_[h.owner] ? Role::output : Role::activation;
+  }
+
+  void emit_values() {
+    is_output_.assign(homes_.size(), false);
+    for (Value v : t_.main->body.results) is_output_[homes_[v.id()].owner] = true;
+    for (ValueId id = 0; id < homes_.size(); ++id) {
+      const ValueHome& h = homes_[id];
+      const bool twin = h.owner != id && h.source == id && h.value.node->op == node::constant;
+      if (h.kind != ValueHome::Kind::storage || twin || spans_[id].empty()) continue;  // a view that nothing reads
+      StorageValue v{.id = id, .name = value_name(h.value.node->results[h.value.index]), .size = h.size,
+                     .align = natural_align(h.value.type()), .live = spans_[id], .role = role_of(h)};
+      push(std::move(v), id);
+      index_of_[id] = static_cast<std::uint32_t>(out_.values.size() - 1);
+    }
+    for (ValueId id = 0; id < homes_.size(); ++id) {  // identical constants are stored once
+      const ValueHome& h = homes_[id];
+      if (h.kind == ValueHome::Kind::storage && h.source == id && index_of_[id] == none) index_of_[id] = index_of_[h.owner];
+    }
+  }
+
+  /// Names of values are unique in a request; two values of a model may have one name.
+  void push(StorageValue v, ValueId source) {
+    if (!names_.insert(v.name).second) {
+      v.name += fmt::format("%{}", v.id);
+      while (!names_.insert(v.name).second) v.name += "'";
+    }
+    out_.values.push_back(std::move(v));
+    facts_.emplace_back();
+    if (source < homes_.size()) facts_.back().alias = homes_[source].owner != source;
+  }
+
+  void relate(StorageRelation::Kind kind, ValueId a, ValueId b, std::uint64_t delta) {
+    if (index_of_[a] == none || index_of_[b] == none) return;
+    out_.relations.push_back({kind, index_of_[a], index_of_[b], delta});
+  }
+
+  void emit_relations() {
+    for (ValueId id = 0; id < homes_.size(); ++id) {
+      const ValueHome& h = homes_[id];
+      if (h.kind != ValueHome::Kind::storage || h.source == id) continue;
+      const bool whole = h.offset == 0 && h.size == homes_[h.source].size;
+      relate(whole ? StorageRelation::Kind::same : StorageRelation::Kind::inside, h.source, id, h.offset);
+    }
+    for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
+      const Node& n = *t_.steps[s].node;
+      if (n.op != node::branch) continue;
+      for (std::uint32_t j = 0; j < n.results.size(); ++j) {
+        for (std::uint32_t k = 0; k < 2; ++k) {
+          const Value arm = t_.bodies[t_.arm_body(s, k)].body->results[j];
+          if (homes_[arm.id()].kind != ValueHome::Kind::storage) continue;
+          relate(StorageRelation::Kind::same, n.results[j].id, homes_[arm.id()].source, 0);
+        }
+      }
+    }
+  }
+
+  const tir::Buffer* buffer(const KernelFunction& k, std::size_t arg) const {
+    for (const tir::Buffer& b : k.kernel.buffers) {
+      if (b.scope != tir::Scope::worker && b.arg == arg) return &b;
+    }
+    return nullptr;
+  }
+
+  /// Bytes moved, alignment asked and targets that touch: per operand and result of each step.
+  void note_accesses() {
+    for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
+      const TimelineStep& step = t_.steps[s];
+      const std::size_t n_operands = step.node->operands.size();
+      for (std::size_t k = 0; k < n_operands; ++k) note_access(step, step.node->operands[k].id(), k, false);
+      if (step.node->op == node::branch) continue;
+      for (std::size_t k = 0; k < step.node->results.size(); ++k) {
+        note_access(step, step.node->results[k].id, n_operands + k, true);
+      }
+    }
+  }
+
+  void note_access(const TimelineStep& step, ValueId id, std::size_t arg, bool write) {
+    const std::uint32_t index = index_of_[id];
+    if (index == none) return;  // the caller's, or 0 bytes
+    StorageValue& v = out_.values[index];
+    (write ? v.writes : v.reads) += v.size;
+    if (!step.kernel) return;
+    if (const tir::Buffer* b = buffer(*step.kernel, arg)) v.align = std::max(v.align, b->align);
+    note_target(facts_[index], step.kernel->target, write);
+    if (write) {
+      v.op = step.kernel->kernel.symbol;
+      facts_[index].compute = step.kernel->compute;
+      facts_[index].on = step.kernel->target;
+    }
+  }
+
+  void note_target(PlacementFacts& f, const std::string& target, bool write) {
+    for (auto& [id, writes] : f.targets) {
+      if (id == target) {
+        writes |= write;
+        return;
+      }
+    }
+    f.targets.emplace_back(target, write);
+  }
+
+  void emit_scratch() {
+    for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
+      const TimelineStep& step = t_.steps[s];
+      if (!step.kernel) continue;
+      ValueId id = step.scratch;
+      for (const tir::Buffer& b : step.kernel->kernel.buffers) {
+        if (b.scope != tir::Scope::shared) continue;
+        TensorType type{b.dtype, Shape{static_cast<std::int64_t>(b.elements)}};
+        scratch(step, s, id++, b.name, byte_size(type).value_or(0), std::max(b.align, natural_align(type)), Role::scratch);
+      }
+      const tir::Kernel& k = step.kernel->kernel;
+      scratch(step, s, id, "worker", k.worker_bytes, k.worker_align, Role::worker);
+    }
+  }
+
+  void scratch(const TimelineStep& step, std::uint32_t s, ValueId id, const std::string& what, std::uint64_t size,
+               std::uint64_t align, Role role) {
+    if (size == 0) return;
+    StorageValue v{.id = id, .name = step.name + "." + what, .size = size, .align = align, .live = {{s, s + 1}},
+                   .role = role, .reads = size, .writes = size, .op = step.kernel->kernel.symbol};
+    push(std::move(v), id);
+    facts_.back().compute = step.kernel->compute;
+    facts_.back().on = step.kernel->target;
+    note_target(facts_.back(), step.kernel->target, true);
+  }
+
+  const MemoryConfig& config_;
+  const Timeline& t_;
+  const std::vector<ValueHome>& homes_;
+  std::vector<std::vector<Lifetime>> spans_;  ///< by value id
+  std::vector<std::uint32_t> index_of_;       ///< by value id: index into out_.values, or none
+  std::vector<bool> is_output_;               ///< by value id of an owner
+  std::vector<PlacementFacts> facts_;         ///< by value
+  std::unordered_set<std::string> names_;
+  StorageValues out_;
+};
+
+}  // namespace
+
+Result<StorageValues> storage_values(const Module& m, const MemoryConfig& config) {
+  auto timeline = timeline_of(m);
+  if (!timeline) return timeline.errors();
+  auto homes = homes_of(*timeline, config.io_planned);
+  if (!homes) return homes.errors();
+  return Liveness(config, *timeline, *homes).run();
+}
+
+}  // namespace tenon

@@ -1,0 +1,26 @@
+// From a lowered module to the values that need storage: sizes, lifetimes, relations, pools, costs. The result is the
+// judge's ground truth.
+//
+// Laws:
+//  - A value is live from the step that writes it (inputs: from step 0) to the last step that reads it, along every path
+//    that leads there: a value that one arm of an `if` needs is not live in the other. Results are live to the end,
+//    constants always, kept values (`keep`) to the end. A view is live from when its base has been written to the
+//    last step that reads the view.
+//  - Caller-owned storage (`io: caller`) is not in the result, nor are values of 0 bytes, nor views that nothing reads.
+//  - A view of all of its base is `same`, another `inside`; both name the value that was written, not a view between.
+//  - Alignment is the strictest that any kernel asks of the value, at least its element's.
+//  - Worker scratch is one value per call, in pools that hold `worker`.
+#ifndef TENON_CORE_STORAGE_LIVENESS_H
+#define TENON_CORE_STORAGE_LIVENESS_H
+
+#include "tenon/ir.h"
+#include "tenon/storage.h"
+
+namespace tenon {
+
+/// Codes 4201-4203 (see timeline.h) and 4204-4208 (see placement.h).
+Result<StorageValues> storage_values(const Module& m, const MemoryConfig& config);
+
+}  // namespace tenon
+
+#endif
