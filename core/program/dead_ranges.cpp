@@ -35,6 +35,7 @@ DeadRangeSweep::DeadRangeSweep(const StorageValues& values, std::vector<ArgPlace
     }
   }
   for (const std::uint32_t v : starts_[0]) live_.insert(key(v));
+  find_heirs();
 }
 
 void DeadRangeSweep::advance(std::uint32_t s) {
@@ -62,22 +63,47 @@ DeadRanges DeadRangeSweep::dying(std::uint32_t to) const {
   return united(std::move(out));
 }
 
-/// The bytes of v without those of values that live on.
-void DeadRangeSweep::add_rest(std::uint32_t v, std::uint32_t to, DeadRanges& out) const {
-  ArgPlace rest = places_[v];
-  const std::uint64_t end = rest.offset + rest.bytes;
-  const std::uint64_t from = rest.offset - std::min(rest.offset, longest_);
-  for (auto it = live_.lower_bound({rest.index, from, 0}); it != live_.end() && rest.offset < end; ++it) {
-    const auto& [pool, offset, w] = *it;
-    if (pool != rest.index || offset >= end) break;
-    const std::uint64_t w_end = offset + places_[w].bytes;
-    if (w_end <= rest.offset || !needed(w, to)) continue;
-    if (offset > rest.offset) {
-      out.push_back({ArgPlace::Kind::pool, pool, rest.offset, offset - rest.offset});
-    }
-    rest.offset = std::max(rest.offset, w_end);
+void DeadRangeSweep::find_heirs() {
+  heir_.assign(values_.values.size(), false);
+  for (const StorageRelation& r : values_.relations) {
+    if (r.kind == StorageRelation::Kind::inplace) continue;
+    const std::uint32_t a = hull(values_.values[r.a].live).first, b = hull(values_.values[r.b].live).first;
+    if (a < b) heir_[r.b] = true;
+    if (b < a) heir_[r.a] = true;
   }
-  if (rest.offset < end) out.push_back({ArgPlace::Kind::pool, rest.index, rest.offset, end - rest.offset});
+}
+
+/// Bytes in the range of v that something needs in step `to`: of values that live on, or inherit there.
+std::vector<ArgPlace> DeadRangeSweep::kept(std::uint32_t v, std::uint32_t to) const {
+  const ArgPlace& range = places_[v];
+  const std::uint64_t end = range.offset + range.bytes;
+  std::vector<ArgPlace> out;
+  const auto keep = [&](const ArgPlace& p) {
+    if (p.index == range.index && p.offset < end && range.offset < p.offset + p.bytes) out.push_back(p);
+  };
+  const std::uint64_t from = range.offset - std::min(range.offset, longest_);
+  for (auto it = live_.lower_bound({range.index, from, 0}); it != live_.end(); ++it) {
+    const auto& [pool, offset, w] = *it;
+    if (pool != range.index || offset >= end) break;
+    if (needed(w, to)) keep(places_[w]);
+  }
+  for (const std::uint32_t w : starts_[to]) {
+    if (heir_[w]) keep(places_[w]);
+  }
+  std::sort(out.begin(), out.end(), before);
+  return out;
+}
+
+/// The bytes of v that nothing needs.
+void DeadRangeSweep::add_rest(std::uint32_t v, std::uint32_t to, DeadRanges& out) const {
+  const std::uint32_t pool = places_[v].index;
+  std::uint64_t at = places_[v].offset;
+  const std::uint64_t end = at + places_[v].bytes;
+  for (const ArgPlace& k : kept(v, to)) {
+    if (k.offset > at) out.push_back({ArgPlace::Kind::pool, pool, at, k.offset - at});
+    at = std::max(at, k.offset + k.bytes);
+  }
+  if (at < end) out.push_back({ArgPlace::Kind::pool, pool, at, end - at});
 }
 
 }  // namespace tenon

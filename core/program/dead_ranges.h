@@ -27,6 +27,8 @@ class DeadRangeSweep {
  private:
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;  // pool, offset, value
   bool needed(std::uint32_t v, std::uint32_t step) const;
+  void find_heirs();
+  std::vector<ArgPlace> kept(std::uint32_t v, std::uint32_t to) const;
   void add_rest(std::uint32_t v, std::uint32_t to, DeadRanges& out) const;
   Key key(std::uint32_t v) const { return {places_[v].index, places_[v].offset, v}; }
 
@@ -34,6 +36,7 @@ class DeadRangeSweep {
   std::vector<ArgPlace> places_;
   std::vector<std::vector<std::uint32_t>> starts_, ends_;  // by step: values with an interval that starts or ends there
   std::set<Key> live_;                                     // in step now_
+  std::vector<bool> heir_;  // value holds what another wrote before it: a view, the result of an `if`
   std::uint32_t now_ = 0;
   std::uint64_t longest_ = 0;  // bytes of the largest value
 };

@@ -76,6 +76,10 @@ class InPlace {
     const auto same = [&](const StorageRelation& x) { return x.kind == r.kind && x.a == r.a && x.b == r.b; };
     if (std::any_of(values_.relations.begin() + static_cast<std::ptrdiff_t>(begin_), values_.relations.end(), same)) return;
     values_.relations.push_back(r);
+    for (const std::uint32_t i : family(b).members) {
+      std::vector<Lifetime>& live = values_.values[i].live;
+      if (i != ib && live.front().first == s) live.front().first = s + 1;
+    }
   }
 
   const Family& family(ValueId id) const { return families_[homes_[id].owner]; }
@@ -91,10 +95,15 @@ class InPlace {
     return true;
   }
 
+  /// Whether anything but views of the result, which can wait for a step, lives in step `s` in its storage.
   bool siblings_live(std::uint32_t s, std::uint32_t ib) const {
-    const auto& members = family(values_.values[ib].id).members;
-    return std::any_of(members.begin(), members.end(),
-                       [&](std::uint32_t i) { return i != ib && contains(values_.values[i].live, s); });
+    const StorageValue& b = values_.values[ib];
+    const auto& members = family(b.id).members;
+    return std::any_of(members.begin(), members.end(), [&](std::uint32_t i) {
+      const StorageValue& x = values_.values[i];
+      const bool can_wait = homes_[x.id].source == b.id && x.live.front().first == s && x.live.front().end > s + 1;
+      return i != ib && contains(x.live, s) && !can_wait;
+    });
   }
 
   /// No other view of the bytes of `a` is needed while the family of the result lives, but the operands of step `s`.

@@ -57,14 +57,7 @@ class Liveness {
       add(v.id(), t_.bodies[body].first, end);
       end = t_.bodies[body].branch + 1;
     }
-    // A view holds nothing before the step that writes its source is done.
-    add(v.id(), h.def + (h.source != v.id() && written_in_step(h) ? 1 : 0), end);
-  }
-
-  /// Whether a step writes the source at `def`: inputs, constants and results of `if` are there when it starts.
-  bool written_in_step(const ValueHome& h) const {
-    const OpId op = homes_[h.source].value.node->op;
-    return op == node::call_kernel || op == node::copy;
+    add(v.id(), h.def, end);
   }
 
   void note_uses() {
