@@ -150,9 +150,12 @@ class Reference {
     for (std::size_t i = 0; i < k.n_inputs; ++i) in.push_back(at(s.args[i]));
     for (std::size_t j = k.n_inputs; j < k.n_inputs + k.n_outputs; ++j) {
       out.push_back(at(s.args[j]));
-      if (!takes_place(s, *function, j)) continue;
-      aside.emplace_back(j, std::vector<std::byte>(s.args[j].bytes));
-      out.back() = aside.back().second.data();
+      if (takes_place(s, *function, j)) {
+        aside.emplace_back(j, std::vector<std::byte>(s.args[j].bytes));
+        out.back() = aside.back().second.data();
+      } else {
+        poison(s.args[j]);  // an operand that wrongly stands here is seen to be gone
+      }
     }
     evaluate(compute->compute, in, out);
     for (const auto& [j, bytes] : aside) copy(at(s.args[j]), bytes.data(), bytes.size());

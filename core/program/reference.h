@@ -1,8 +1,8 @@
 // The reference executor: the evaluator inside the planned pools. What every other executor is compared with.
 //
 // Each pool, input and output is memory of exactly its size that ends at a page which faults. Memory starts poisoned
-// (0xFF bytes, NaN as floats), scratch is poisoned around each call, and bytes are poisoned as soon as nothing needs what
-// they hold: a plan that lets two values share bytes wrongly changes the result.
+// (0xFF bytes, NaN as floats), scratch is poisoned around each call, results before it, and bytes are poisoned as soon as
+// nothing needs what they hold: a plan that lets two values share bytes wrongly changes the result.
 #ifndef TENON_CORE_PROGRAM_REFERENCE_H
 #define TENON_CORE_PROGRAM_REFERENCE_H
 

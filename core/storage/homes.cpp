@@ -115,8 +115,11 @@ class Homes {
       for (const Node* n : b.body->nodes) {
         if (n->op != node::constant) continue;
         const ValueId id = n->results[0].id;
-        if (!read[id]) homes_[id].kind = ValueHome::Kind::unused;
         if (homes_[id].kind != ValueHome::Kind::storage) continue;
+        if (!read[id]) {
+          homes_[id].kind = ValueHome::Kind::unused;
+          continue;
+        }
         const auto [it, fresh] = first.emplace((*n->attrs.get<Constant>("value"))->sha256, id);
         if (!fresh) same_as_[id] = it->second;
       }

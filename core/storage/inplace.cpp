@@ -17,8 +17,8 @@ struct Family {
 class InPlace {
  public:
   InPlace(const Timeline& t, const std::vector<ValueHome>& homes, const std::vector<std::uint32_t>& index_of,
-          StorageValues& values)
-      : t_(t), homes_(homes), index_of_(index_of), values_(values), families_(homes.size()) {}
+          const std::vector<bool>& lasting, StorageValues& values)
+      : t_(t), homes_(homes), index_of_(index_of), lasting_(lasting), values_(values), families_(homes.size()) {}
 
   void run() {
     gather();
@@ -67,7 +67,7 @@ class InPlace {
     const ValueId a = n.operands[in].id(), b = n.results[out].id;
     const std::uint32_t ia = index_of_[a], ib = index_of_[b];
     if (ia == none || ib == none || homes_[a].size != homes_[b].size || homes_[a].owner == homes_[b].owner) return;
-    if (values_.values[ia].role == Role::constant || family(a).pinned || family(b).pinned) return;
+    if (lasting_[homes_[a].owner] || values_.values[ia].role == Role::constant || family(a).pinned || family(b).pinned) return;
     const Lifetime la = hull(values_.values[ia].live), lb = hull(values_.values[ib].live);
     if (la.first >= s || la.end != s + 1 || lb.first != s || !share_only(values_.values[ia].live, family(b).live, s)) return;
     if (siblings_live(s, ib)) return;
@@ -125,6 +125,7 @@ class InPlace {
   const Timeline& t_;
   const std::vector<ValueHome>& homes_;
   const std::vector<std::uint32_t>& index_of_;
+  const std::vector<bool>& lasting_;
   StorageValues& values_;
   std::vector<Family> families_;  ///< by id of the owner
   std::size_t begin_ = 0;         ///< of the relations of the current step
@@ -133,8 +134,9 @@ class InPlace {
 }  // namespace
 
 void add_inplace_relations(const Timeline& t, const std::vector<ValueHome>& homes,
-                           const std::vector<std::uint32_t>& index_of, StorageValues& values) {
-  InPlace(t, homes, index_of, values).run();
+                           const std::vector<std::uint32_t>& index_of, const std::vector<bool>& lasting,
+                           StorageValues& values) {
+  InPlace(t, homes, index_of, lasting, values).run();
 }
 
 }  // namespace tenon

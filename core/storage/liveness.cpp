@@ -20,7 +20,8 @@ std::uint64_t natural_align(const TensorType& t) { return std::max<std::uint64_t
 class Liveness {
  public:
   Liveness(const MemoryConfig& config, const Timeline& t, const std::vector<ValueHome>& homes)
-      : config_(config), t_(t), homes_(homes), spans_(homes.size()), index_of_(homes.size(), none) {}
+      : config_(config), t_(t), homes_(homes), spans_(homes.size()), index_of_(homes.size(), none),
+        is_output_(homes.size()), lasting_(homes.size()) {}
 
   Result<StorageValues> run() {
     note_uses();
@@ -31,7 +32,7 @@ class Liveness {
     for (const TimelineStep& s : t_.steps) out_.steps.push_back(s.name);
     if (out_.steps.empty()) out_.steps.push_back("start");
     if (Status s = place_values(config_, homes_, facts_, out_); !s) return std::move(s).take();
-    add_inplace_relations(t_, homes_, index_of_, out_);
+    add_inplace_relations(t_, homes_, index_of_, lasting_, out_);
     return std::move(out_);
   }
 
@@ -87,7 +88,10 @@ class Liveness {
     } else if (h.source == id && source->op != node::branch) {  // there at `def`, even when nothing reads it
       spans.push_back({first, first + 1});
     }
-    if (config_keeps(config_, value_name(h.value.node->results[h.value.index]))) spans.push_back({first, length()});
+    if (config_keeps(config_, value_name(h.value.node->results[h.value.index]))) {
+      spans.push_back({first, length()});
+      lasting_[h.owner] = true;
+    }
     tidy(spans);
   }
 
@@ -113,8 +117,10 @@ class Liveness {
   }
 
   void emit_values() {
-    is_output_.assign(homes_.size(), false);
-    for (Value v : t_.main->body.results) is_output_[homes_[v.id()].owner] = true;
+    for (Value v : t_.main->body.results) {
+      const ValueHome& h = homes_[v.id()];
+      if (h.kind != ValueHome::Kind::empty) is_output_[h.owner] = lasting_[h.owner] = true;
+    }
     for (ValueId id = 0; id < homes_.size(); ++id) {
       const ValueHome& h = homes_[id];
       const bool twin = h.owner != id && h.source == id && h.value.node->op == node::constant;
@@ -242,7 +248,7 @@ class Liveness {
   const std::vector<ValueHome>& homes_;
   std::vector<std::vector<Lifetime>> spans_;  ///< by value id
   std::vector<std::uint32_t> index_of_;       ///< by value id: index into out_.values, or none
-  std::vector<bool> is_output_;               ///< by value id of an owner
+  std::vector<bool> is_output_, lasting_;     ///< by value id of an owner: a result; needed after the last step
   std::vector<PlacementFacts> facts_;         ///< by value
   std::unordered_set<std::string> names_;
   StorageValues out_;
