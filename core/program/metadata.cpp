@@ -65,7 +65,7 @@ Result<std::string> metadata_json(const Module& m, const StorageRequest& request
   auto timeline = timeline_of(m);
   if (!timeline) return timeline.errors();
   if (plan.slots.size() != request.tokens.size() || plan.pools.size() != request.pools.size()) {
-    return Diag{.code = 4402, .what = fmt::format("the storage plan has {} slots, the request {} tokens", plan.slots.size(),
+    return Diag{.code = 4502, .what = fmt::format("the storage plan has {} slots, the request {} tokens", plan.slots.size(),
                                                   request.tokens.size()), .fix = "run the step `plan` again"};
   }
   std::map<std::string, std::uint64_t> calls;

@@ -15,7 +15,7 @@ namespace tenon {
 ///                  SYMBOL: {"target", "calls", "workspace", "worker", "io"}}}
 /// All sizes are bytes. `workspace` of `main` is the peak of each pool that holds data, `worker` is per worker, `constants`
 /// is the bytes of constants in each pool. `workspace` of a kernel is its shared scratch. `io` is inputs plus outputs. Codes
-/// 4201-4203 as for storage_values(), 4402 for a plan of another request.
+/// 4201-4203 as for storage_values(), 4502 for a plan of another request.
 Result<std::string> metadata_json(const Module& m, const StorageRequest& request, const StoragePlan& plan);
 
 }  // namespace tenon

@@ -186,7 +186,7 @@ class ProgramBuilder {
 Status check_plan(const StorageRequest& request, const StoragePlan& plan) {
   const std::string hash = request_hash(request);
   if (plan.request_hash != hash) {
-    return Diag{.code = 4401,
+    return Diag{.code = 4501,
                 .what = fmt::format("the storage plan is stale: it answers request {:.12}, the module asks {:.12}",
                                     plan.request_hash, hash),
                 .fix = "run the step `plan` after the last pass that changes memory"};
@@ -194,7 +194,7 @@ Status check_plan(const StorageRequest& request, const StoragePlan& plan) {
   bool fits = plan.slots.size() == request.tokens.size() && plan.pools.size() == request.pools.size();
   for (const Slot& s : plan.slots) fits = fits && s.pool < request.pools.size();
   if (fits) return {};
-  return Diag{.code = 4402, .what = fmt::format("the storage plan has {} slots and {} pools; the request has {} tokens and {} pools",
+  return Diag{.code = 4502, .what = fmt::format("the storage plan has {} slots and {} pools; the request has {} tokens and {} pools",
                                                 plan.slots.size(), plan.pools.size(), request.tokens.size(), request.pools.size()),
               .fix = "run the step `plan` again"};
 }

@@ -33,11 +33,11 @@ class Reference {
 
   Status check_inputs(std::span<const Tensor> inputs) const {
     if (inputs.size() != p_.inputs.size()) {
-      return error(4411, fmt::format("the program takes {} inputs, {} were given", p_.inputs.size(), inputs.size()));
+      return error(4511, fmt::format("the program takes {} inputs, {} were given", p_.inputs.size(), inputs.size()));
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].type == p_.inputs[i].type && inputs[i].bytes.size() == p_.inputs[i].place.bytes) continue;
-      return error(4411, fmt::format("input `{}` is {}, but {} ({} bytes) was given", p_.inputs[i].name,
+      return error(4511, fmt::format("input `{}` is {}, but {} ({} bytes) was given", p_.inputs[i].name,
                                      to_string(p_.inputs[i].type), to_string(inputs[i].type), inputs[i].bytes.size()));
     }
     return {};
@@ -53,7 +53,7 @@ class Reference {
     for (const ExecPool& pool : p_.pools) ok = ok && add(pools_, pool.bytes, pool.align);
     for (const ExecIo& io : p_.inputs) ok = ok && add(inputs_, io.planned ? 0 : io.place.bytes, io.align);
     for (const ExecIo& io : p_.outputs) ok = ok && add(outputs_, io.planned ? 0 : io.place.bytes, io.align);
-    if (!ok) return error(4413, "there is no memory for the pools");
+    if (!ok) return error(4513, "there is no memory for the pools");
     for (const ExecConstant& c : p_.constants) {
       const ArgPlace place{ArgPlace::Kind::pool, c.pool, c.offset, c.data->bytes.size()};
       if (!inside(place)) return outside("a constant", place);
@@ -73,7 +73,7 @@ class Reference {
     for (const ExecKernel& k : p_.kernels) {
       const KernelFunction* f = m_.kernel(k.symbol);
       const ComputeFunction* c = f ? m_.compute(f->compute) : nullptr;
-      if (!c) return error(4412, fmt::format("kernel `{}` has no compute function in the module", k.symbol));
+      if (!c) return error(4512, fmt::format("kernel `{}` has no compute function in the module", k.symbol));
       const ArgPlace worker{ArgPlace::Kind::pool, k.worker_pool, k.worker_offset, k.worker_bytes};
       if (!inside(worker)) return outside(k.symbol, worker);
       kernels_.push_back({f, c});
@@ -104,7 +104,7 @@ class Reference {
     return a.index < all.size() && a.bytes <= all[a.index].size() && a.offset <= all[a.index].size() - a.bytes;
   }
   static Status outside(std::string_view who, const ArgPlace& a) {
-    return error(4412, fmt::format("`{}`: {} bytes at offset {} do not lie in pool or tensor number {}", who, a.bytes, a.offset,
+    return error(4512, fmt::format("`{}`: {} bytes at offset {} do not lie in pool or tensor number {}", who, a.bytes, a.offset,
                                    a.index));
   }
   std::byte* at(const ArgPlace& a) const {
@@ -178,7 +178,7 @@ class Reference {
     for (const auto* all : {&pools_, &inputs_, &outputs_}) {
       for (std::size_t i = 0; i < all->size(); ++i) {
         if ((*all)[i].intact()) continue;
-        return error(4414, fmt::format("something wrote outside {} number {}",
+        return error(4514, fmt::format("something wrote outside {} number {}",
                                        all == &pools_ ? "pool" : all == &inputs_ ? "input" : "output", i));
       }
     }

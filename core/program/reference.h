@@ -19,8 +19,8 @@ struct ReferenceRun {
   std::uint64_t poisoned = 0;  ///< bytes that died during the run and were poisoned; scratch does not count
 };
 
-/// Runs `p`, which was built from `m`, on `inputs`. 4411: number or type of inputs. 4412: a kernel without compute
-/// function in `m`, or a place outside its pool. 4413: no memory. 4414: something wrote outside a pool or tensor.
+/// Runs `p`, which was built from `m`, on `inputs`. 4511: number or type of inputs. 4512: a kernel without compute
+/// function in `m`, or a place outside its pool. 4513: no memory. 4514: something wrote outside a pool or tensor.
 Result<ReferenceRun> run_reference(const Module& m, const ExecProgram& p, std::span<const Tensor> inputs);
 
 }  // namespace tenon

@@ -63,7 +63,7 @@ TEST_CASE("program: one byte less in a pool is refused before anything runs") {
     --small.pools[i].bytes;
     auto run = run_reference(m, small, random_inputs(m, 1));
     REQUIRE_FALSE(run);
-    CHECK(run.errors()[0].code == 4412);
+    CHECK(run.errors()[0].code == 4512);
   }
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("program: a stale plan is refused by name, whatever changed") {
     REQUIRE(request);
     auto program = build_program(other, *values, *request, p.plan);
     REQUIRE_FALSE(program);
-    CHECK(program.errors()[0].code == 4401);
+    CHECK(program.errors()[0].code == 4501);
     CHECK(program.errors()[0].what.find("stale") != std::string::npos);
   };
   Module in_place = sample();
@@ -94,7 +94,7 @@ TEST_CASE("program: a stale plan is refused by name, whatever changed") {
   short_plan.slots.pop_back();
   auto program = build_program(m, p.values, p.request, short_plan);
   REQUIRE_FALSE(program);
-  CHECK(program.errors()[0].code == 4402);
+  CHECK(program.errors()[0].code == 4502);
 }
 
 TEST_CASE("program: every planted overlap of values that live together changes the result") {
@@ -141,7 +141,7 @@ TEST_CASE("program: wrong inputs are refused") {
   const Planned p = plan_module(m);
   auto none = run_reference(m, p.program, {});
   REQUIRE_FALSE(none);
-  CHECK(none.errors()[0].code == 4411);
+  CHECK(none.errors()[0].code == 4511);
   std::vector<Tensor> in = random_inputs(m, 1);
   in[0].type.dtype = DType::f32;
   auto typed = run_reference(m, p.program, in);
@@ -151,7 +151,7 @@ TEST_CASE("program: wrong inputs are refused") {
   bare.computes.clear();
   auto missing = run_reference(bare, p.program, random_inputs(m, 1));
   REQUIRE_FALSE(missing);
-  CHECK(missing.errors()[0].code == 4412);
+  CHECK(missing.errors()[0].code == 4512);
 }
 
 TEST_CASE("program: guarded memory faults one byte past its end, and sees writes before it") {
