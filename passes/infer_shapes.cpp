@@ -41,7 +41,7 @@ PassInfo infer_shapes() {
   return {.id = "tenon.infer-shapes",
           .doc = "Re-derive every result type from the operands by the ops' type rules.",
           .needs = {},
-          .gives = {},
+          .gives = {"shapes-static"},
           .destroys = {},
           .options = {},
           .run = run};

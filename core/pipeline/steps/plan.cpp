@@ -68,7 +68,7 @@ Status step_plan(Compilation& c, const Step& step) {
     if (i == 0) settings.options = texts(step.use.options);
     if (step.work) settings.work = *step.work;
     if (step.deadline_ms) settings.deadline = std::chrono::milliseconds(*step.deadline_ms);
-    settings.judge = [&](const StoragePlan& p) { return judge_plan(input->values, input->request, p); };
+    settings.judge = [&](const StoragePlan& p) { return judge_values(input->values, value_slots(input->values, input->request, p)); };
     TimedScope timed(c.timing, "planner " + (*planner)->id);
     timed.count("tokens", static_cast<std::int64_t>(input->request.tokens.size()));
     auto solved = solve(input->request, {(*planner)->planner, (*planner)->version}, settings);
