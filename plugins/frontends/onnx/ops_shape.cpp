@@ -261,8 +261,15 @@ Outputs pad(NodeImport& n) {
   return one(n.op("pad", {n.in(0)}, {{"pads", *pads}, {"value", value}, {"mode", n.text("mode", "constant")}}));
 }
 
-// Inference: the input itself. A mask output is refused by the caller.
-Outputs dropout(NodeImport& n) { return one(n.op("identity", {n.in(0)})); }
+// Inference: the input itself, and a mask that keeps everything (dead code unless it is used).
+Outputs dropout(NodeImport& n) {
+  auto x = n.op("identity", {n.in(0)});
+  if (!x || n.n_outputs() < 2) return one(x);
+  const DType mask = n.opset < 10 ? n.in(0).type().dtype : DType::boolean;
+  auto keep = n.op("full", {}, {{"shape", n.shape(0)}, {"value", 1.0}, {"dtype", mask}});
+  if (!keep) return keep.errors();
+  return std::vector<Value>{*x, *keep};
+}
 
 constexpr std::size_t any = SIZE_MAX;
 constexpr std::array table{
