@@ -1,16 +1,21 @@
-# tenon_add_plugin(<name> SOURCES ... [STABLE] [NO_INSTALL] [LIBS ...])
+# tenon_add_plugin(<name> SOURCES ... [STABLE] [NO_INSTALL] [SUBDIR <dir>] [LIBS ...])
 #
 # Makes <name>.so. It exports exactly its `tenon_*` symbols, is never unloaded, and has every symbol resolved at link time.
 # STABLE: the C boundary only (planners, vendors); needs Tenon::headers and does not link libtenon. Otherwise native: links
-# Tenon::tenon. `cmake --install` puts it where a tenon of the same prefix finds it, unless NO_INSTALL is given.
+# Tenon::tenon. `cmake --install` puts it where a tenon of the same prefix finds it, unless NO_INSTALL is given. SUBDIR: in a
+# folder below that, where no search looks: the half of a plugin with a heavy library, which the other half loads.
 include(GNUInstallDirs)
 
 function(tenon_add_plugin name)
-  cmake_parse_arguments(P "STABLE;NO_INSTALL" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(P "STABLE;NO_INSTALL" "SUBDIR" "SOURCES;LIBS" ${ARGN})
+  set(lib_dir "\$ORIGIN/../..")
+  if(P_SUBDIR)
+    set(lib_dir "\$ORIGIN/../../..")
+  endif()
   add_library(${name} MODULE ${P_SOURCES})
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX ".so"
     CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    BUILD_RPATH "\$ORIGIN;\$ORIGIN/../.." INSTALL_RPATH "\$ORIGIN;\$ORIGIN/../..")
+    BUILD_RPATH "\$ORIGIN;${lib_dir}" INSTALL_RPATH "\$ORIGIN;${lib_dir}")
   if(NOT DEFINED CMAKE_CXX_STANDARD)
     set_target_properties(${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
   endif()
@@ -25,7 +30,7 @@ function(tenon_add_plugin name)
     set(tier abi-${TENON_ABI})
   endif()
   if(build_dir)
-    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${build_dir})
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${build_dir}/${P_SUBDIR})
   endif()
   if(P_LIBS)
     target_link_libraries(${name} PRIVATE ${P_LIBS})
@@ -38,6 +43,6 @@ function(tenon_add_plugin name)
     target_link_options(${name} PRIVATE -Wl,-z,defs)
   endif()
   if(NOT P_NO_INSTALL)
-    install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/${tier})
+    install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/${tier}/${P_SUBDIR})
   endif()
 endfunction()

@@ -1,6 +1,7 @@
-// Loads plugin files into a session of their own and says what they offer; runs each planner on a small request. The test
-// of the installed package runs it with the installed libtenon.
-//   tenon-sdk-probe LIB_DIR FILE...     LIB_DIR: where libtenon is expected to have been loaded from
+// Loads plugin files into a session of their own and says what they offer; runs each planner on a
+// small request. The test of the installed package runs it with the installed libtenon.
+//   tenon-sdk-probe LIB_DIR FILE...     LIB_DIR: where libtenon is expected to have been loaded
+//   from
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -17,7 +18,8 @@ int fail(const Diags& why) {
   return 1;
 }
 
-/// Three tokens: two that live together, one pinned; a right plan has [0,64) pinned and the others apart.
+/// Three tokens: two that live together, one pinned; a right plan has [0,64) pinned and the others
+/// apart.
 bool plan_small(const tn_planner& planner) {
   const std::uint32_t pools[] = {0};
   const std::uint64_t cost[] = {0};
@@ -42,7 +44,9 @@ bool plan_small(const tn_planner& planner) {
     static_cast<std::vector<tn_slot>*>(h->self)->assign(s, s + 3);
     return 0;
   };
-  host.say = [](const tn_host*, std::uint32_t, const char* text) { fmt::print(stderr, "{}\n", text); };
+  host.say = [](const tn_host*, std::uint32_t, const char* text) {
+    fmt::print(stderr, "{}\n", text);
+  };
   host.option = [](const tn_host*, const char*) -> const char* { return nullptr; };
   if (planner.plan(&q, &host) > TN_PROVED || plan.size() != 3) return false;
   const auto &a = plan[0], &b = plan[1], &io = plan[2];

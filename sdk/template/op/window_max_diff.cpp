@@ -1,5 +1,5 @@
-// An op out of tree: a type rule and a compute description, nothing else. Printing, parsing, verifying, fusing, evaluating
-// and vector code follow from these two.
+// An op out of tree: a type rule and a compute description, nothing else. Printing, parsing,
+// verifying, fusing, evaluating and vector code follow from these two.
 #include "tenon/plugin.h"
 
 namespace {
@@ -7,16 +7,20 @@ namespace {
 using tenon::te::E;
 
 /// `size` elements every `stride`, no padding: how many windows a row of `n` elements has.
-std::int64_t windows(std::int64_t n, std::int64_t size, std::int64_t stride) { return n < size ? 0 : (n - size) / stride + 1; }
+std::int64_t windows(std::int64_t n, std::int64_t size, std::int64_t stride) {
+  return n < size ? 0 : (n - size) / stride + 1;
+}
 
 tenon::Result<std::vector<tenon::TensorType>> infer(const tenon::OpContext& c) {
   const tenon::TensorType &a = c.operands[0], &b = c.operands[1];
   const std::int64_t size = c.integer("size"), stride = c.integer("stride");
-  if (!(a == b)) return c.error("operands differ: " + tenon::to_string(a) + " and " + tenon::to_string(b));
+  if (!(a == b))
+    return c.error("operands differ: " + tenon::to_string(a) + " and " + tenon::to_string(b));
   if (a.rank() == 0 || !a.dims.back().is_static())
     return c.error("needs a last axis of known extent, got " + tenon::to_string(a));
   if (size < 1 || stride < 1)
-    return c.error("size " + std::to_string(size) + " and stride " + std::to_string(stride) + " must be at least 1");
+    return c.error("size " + std::to_string(size) + " and stride " + std::to_string(stride) +
+                   " must be at least 1");
   tenon::TensorType out = a;
   out.dims.back() = windows(a.dims.back().value(), size, stride);
   return std::vector{out};
@@ -43,7 +47,8 @@ void describe(tenon::Registration& r) {
   op.doc = "out[..., i] = max over w < size of |a[..., i * stride + w] - b[..., i * stride + w]|";
   op.min_operands = op.max_operands = 2;
   op.attrs = {{"size", tenon::AttrKind::integer, "elements of a window", std::nullopt},
-              {"stride", tenon::AttrKind::integer, "elements between the starts of two windows", std::int64_t{1}}};
+              {"stride", tenon::AttrKind::integer, "elements between the starts of two windows",
+               std::int64_t{1}}};
   op.fusion = tenon::FusionKind::reduction;
   op.infer = infer;
   op.compute = compute;

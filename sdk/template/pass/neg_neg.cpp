@@ -17,7 +17,8 @@ tenon::Status run(tenon::Module& m, tenon::PassContext& ctx) {
   const auto options = tenon::read_options<Options>(ctx.options());
   const tenon::OpId neg = m.ops().at("neg");
   std::int64_t pairs = 0;
-  const tenon::Rule cancel = [&](tenon::Builder&, const tenon::Node& n) -> std::vector<tenon::Value> {
+  const tenon::Rule cancel = [&](tenon::Builder&,
+                                 const tenon::Node& n) -> std::vector<tenon::Value> {
     if (n.op != neg || n.operands[0].node->op != neg || pairs == options.most) return {};
     ++pairs;
     return {n.operands[0].node->operands[0]};

@@ -1,16 +1,23 @@
-/* First fit: tokens in the order given, each at the lowest free offset of the first of its pools that has room.
- * Right for every request; O(tokens^2). Prefer `greedy` of Tenon where memory matters: it places large tokens first. */
+/* First fit: tokens in the order given, each at the lowest free offset of the first of its pools
+ * that has room. Right for every request; O(tokens^2). Prefer `greedy` of Tenon where memory
+ * matters: it places large tokens first. */
 #include <stdlib.h>
 
 #include "tenon/c/planner.h"
 
 static uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
-static uint64_t round_up(uint64_t x, uint64_t m) { return (x + m - 1) & ~(m - 1); } /* m: a power of two */
+static uint64_t round_up(uint64_t x, uint64_t m) {
+  return (x + m - 1) & ~(m - 1);
+} /* m: a power of two */
 
-static int share_a_step(const tn_token* a, const tn_token* b) { return a->first < b->end && b->first < a->end; }
+static int share_a_step(const tn_token* a, const tn_token* b) {
+  return a->first < b->end && b->first < a->end;
+}
 
-/* Lowest offset of token i in `pool`, or TN_ANY. Each token in its way moves it up, so this ends after n moves. */
-static uint64_t lowest(const tn_request* q, uint32_t i, uint32_t pool, const tn_slot* slots, const char* placed) {
+/* Lowest offset of token i in `pool`, or TN_ANY. Each token in its way moves it up, so this ends
+ * after n moves. */
+static uint64_t lowest(const tn_request* q, uint32_t i, uint32_t pool, const tn_slot* slots,
+                       const char* placed) {
   const tn_token* t = tn_token_at(q, i);
   const tn_pool* p = tn_pool_at(q, pool);
   const uint64_t align = max_u64(t->align, p->granule), size = round_up(t->size, p->granule);
@@ -20,7 +27,8 @@ static uint64_t lowest(const tn_request* q, uint32_t i, uint32_t pool, const tn_
     for (uint32_t k = 0; k < q->n_tokens; ++k) {
       const tn_token* o = tn_token_at(q, k);
       if (!placed[k] || slots[k].pool != pool || !share_a_step(t, o)) continue;
-      if (at >= slots[k].offset + round_up(o->size, p->granule) || slots[k].offset >= at + size) continue;
+      if (at >= slots[k].offset + round_up(o->size, p->granule) || slots[k].offset >= at + size)
+        continue;
       at = round_up(slots[k].offset + o->size, align);
       moved = 1;
     }
@@ -62,5 +70,5 @@ static int plan(const tn_request* q, const tn_host* h) {
   return result;
 }
 
-TENON_PLANNER("acme.first-fit-c", "1.0.0", "Tokens in order, each at its lowest free offset", TN_POOLS | TN_PINS, plan,
-              TN_NO_OPTIONS);
+TENON_PLANNER("acme.first-fit-c", "1.0.0", "Tokens in order, each at its lowest free offset",
+              TN_POOLS | TN_PINS, plan, TN_NO_OPTIONS);
