@@ -9,6 +9,7 @@
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
 #include "core/cli/compiling.h"
+#include "core/cli/difference.h"
 #include "core/cli/runner.h"
 #include "core/support/files.h"
 #include "core/support/npy.h"
@@ -59,52 +60,6 @@ Result<Io> read_io(const std::string& folder) {
   return io;
 }
 
-struct Difference {
-  double max_abs = 0, max_rel = 0, rel_l2 = 0;
-  std::uint64_t outside = 0;  // elements beyond atol + rtol * |expected|
-  bool comparable = true;
-};
-
-template <class T>
-Difference difference(const Tensor& got, const Tensor& want, double rtol, double atol) {
-  Difference d;
-  double num = 0, den = 0;
-  const auto g = got.as<T>(), w = want.as<T>();
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const double a = static_cast<double>(g[i]), b = static_cast<double>(w[i]);
-    if (std::isnan(a) && std::isnan(b)) continue;
-    if (a == b) {
-      den += b * b;
-      continue;
-    }
-    const double e = std::fabs(a - b);
-    d.max_abs = std::isnan(e) ? INFINITY : std::max(d.max_abs, e);
-    d.max_rel = std::isnan(e) ? INFINITY : std::max(d.max_rel, b == 0 ? INFINITY : e / std::fabs(b));
-    d.outside += !(e <= atol + rtol * std::fabs(b));
-    num += e * e;
-    den += b * b;
-  }
-  d.rel_l2 = num == 0 ? 0 : den == 0 ? INFINITY : std::sqrt(num / den);
-  return d;
-}
-
-Difference difference(const Tensor& got, const Tensor& want, double rtol, double atol) {
-  if (!(got.type == want.type)) return {.comparable = false};
-  switch (want.type.dtype) {
-    case DType::f32: return difference<float>(got, want, rtol, atol);
-    case DType::f64: return difference<double>(got, want, rtol, atol);
-    case DType::i64: return difference<std::int64_t>(got, want, rtol, atol);
-    case DType::i32: return difference<std::int32_t>(got, want, rtol, atol);
-    case DType::i8: return difference<std::int8_t>(got, want, rtol, atol);
-    case DType::u8: case DType::boolean: return difference<std::uint8_t>(got, want, rtol, atol);
-    default: {
-      Difference d;
-      d.outside = got.bytes == want.bytes ? 0 : 1;
-      return d;
-    }
-  }
-}
-
 /// Shapes of all inputs, so that models with open ones compile.
 void add_shapes(const Io& io, CompileArgs& a) {
   for (const IoTensor& t : io.inputs) {
@@ -114,22 +69,9 @@ void add_shapes(const Io& io, CompileArgs& a) {
   }
 }
 
-/// A folder of its own under the system's temporary one, gone at the end.
-struct Scratch {
-  std::filesystem::path path;
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "tenon-compare-XXXXXX").string();
-    if (mkdtemp(name.data())) path = name;
-  }
-  ~Scratch() {
-    std::error_code ec;
-    if (!path.empty()) std::filesystem::remove_all(path, ec);
-  }
-};
-
 Result<std::vector<Tensor>> run_compiled(const Compiled& c, const Io& io, std::uint32_t threads) {
-  const Scratch scratch;
-  const std::string folder = (scratch.path / "artefact").string();
+  const ScratchFolder scratch;
+  const std::string folder = scratch.file("artefact");
   if (Status s = write_artefact(folder, c.compilation->files); !s) return s.errors();
   auto runner = Runner::open(folder, threads, 0);
   if (!runner) return runner.errors();

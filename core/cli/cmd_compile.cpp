@@ -7,6 +7,8 @@
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
 #include "core/cli/compiling.h"
+#include "core/cli/difference.h"
+#include "core/cli/runner.h"
 #include "core/storage/files.h"
 #include "tenon/storage.h"
 
@@ -53,8 +55,37 @@ namespace {
 struct Args : CompileArgs {
   std::string out, stop_after;
   std::vector<std::string> print_after;
-  bool timing = false;
+  bool timing = false, check = false;
 };
+
+/// The artefact against the evaluator on the imported model, with made inputs. Sums are taken in another order, hence 1e-3.
+int check_artefact(Context& ctx, const Args& a) {
+  CompileArgs import_only = a;
+  Instruments in;
+  in.stop_after = "import";
+  auto imported = compile_model(ctx, import_only, in, nullptr);
+  if (!imported) return ctx.report(imported.errors());
+  auto runner = Runner::open(a.out, 1, TN_GUARD | TN_POISON);
+  if (!runner) return ctx.report(runner.errors());
+  auto inputs = make_inputs(runner->inputs(), {}, {}, 1);
+  if (!inputs) return ctx.report(inputs.errors());
+  if (Status s = runner->set(*inputs); !s) return ctx.report(s.errors());
+  if (Status s = runner->run(); !s) return ctx.report(s.errors());
+  auto got = runner->results();
+  if (!got) return ctx.report(got.errors());
+  const Module& m = imported->compilation->module;
+  auto want = evaluate(m, *m.main(), *inputs);
+  if (!want) return ctx.report(want.errors());
+  bool ok = got->size() == want->size();
+  double worst = 0;
+  for (std::size_t i = 0; ok && i < want->size(); ++i) {
+    const Difference d = difference((*got)[i], (*want)[i], 1e-3, 1e-5);
+    ok = d.comparable && d.rel_l2 <= 1e-3;
+    worst = std::max(worst, d.rel_l2);
+  }
+  fmt::print("check: {} outputs against the evaluator, relative L2 {:.2g}: {}\n", want->size(), worst, ok ? "ok" : "MISMATCH");
+  return ctx.exit_code = ok ? 0 : 1;
+}
 
 int run(Context& ctx, const Args& a) {
   if (a.out.empty() && a.stop_after.empty() && a.print_after.empty())
@@ -85,7 +116,7 @@ int run(Context& ctx, const Args& a) {
   if (Status s = write_artefact(a.out, files); !s) return ctx.report(s.errors());
   fmt::print("{}: {} kernels, {} steps\n", a.out, c.module.kernels.size(), c.module.main()->body.nodes.size());
   if (auto input = planning_input(c.module, c.config.memory); input && c.module.plan) fmt::print("{}", memory_summary(input->request, *c.module.plan));
-  return 0;
+  return a.check ? check_artefact(ctx, a) : 0;
 }
 
 }  // namespace
@@ -96,6 +127,7 @@ void add_compile(CLI::App& app, Context& ctx) {
   app.add_option("-o,--output", a->out, "Folder of the artefact; replaced as a whole when it is one already");
   app.add_option("--print-after", a->print_after, "Print the module after a step (`*`: after each); may be repeated");
   app.add_option("--stop-after", a->stop_after, "Stop after a step; nothing is written");
+  app.add_flag("--check", a->check, "Run the artefact on made inputs and compare with the evaluator; exit 1 when they differ");
   app.add_flag("--timing", a->timing, "Print where the time went");
   app.footer("Examples:\n  tenon compile mobilenet.onnx --shape input=1x3x224x224 -o out\n  tenon compile m.onnx -o out --set plan.with=naive --timing");
   app.callback([a, &ctx] { run(ctx, *a); });

@@ -167,6 +167,7 @@ class Runner {
 
   Status dispatch(const Step& step) {
     TimedScope timed(c_.timing, step.id);
+    c_.parts = &timed.parts();
     if (const SlotStep* slot = slot_step(step.name)) {
       const auto body = bodies_.find(step.name);
       if (body == bodies_.end()) TENON_BUG("a slot without a body: " + step.name);

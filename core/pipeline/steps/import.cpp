@@ -10,7 +10,7 @@ namespace tenon {
 
 Status step_import(Compilation& c, const Step& step) {
   const std::string extension = std::filesystem::path(c.model).extension().string();
-  if (step.use.with.empty() && extension == ".tir") {
+  if (extension == ".tir") {
     auto text = DiskFiles().read(c.model);
     if (!text) return text.errors();
     auto m = parse_module(*text, c.model, c.session.ops());
