@@ -41,7 +41,6 @@ struct Compilation {
 
   Diags reports;                  ///< warnings and remarks, in order
   std::vector<TimedPart> timing;  ///< one per step, with its parts
-  std::vector<TimedPart>* parts = &timing;  ///< of the step that is running: where a slot body files its own
 };
 
 struct Instruments {

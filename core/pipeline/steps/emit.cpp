@@ -22,7 +22,7 @@ Status compile_kernels(Compilation& c) {
     const TargetFacts& facts = c.targets.at(id);
     auto info = c.session.target(facts.with);
     if (!info) return info.errors();
-    TimedScope timed(*c.parts, "target " + id);
+    TimedScope timed(c.timing, "target " + id);
     timed.count("kernels", static_cast<std::int64_t>(kernels.size()));
     auto object = (*info)->compile(kernels, facts, c.threads);
     if (!object) return object.errors();

@@ -51,7 +51,7 @@ Status step_lower(Compilation& c, const Step& step) {
     if (!bound) return bound.errors();
     config.by_target.emplace(id, std::move(*bound));
   }
-  TimedScope timed(*c.parts, "kernels");
+  TimedScope timed(c.timing, "kernels");
   LoweringCache cache;
   LowerCounts counts;
   Status s = lower_te(c.module, config, cache, &counts);

@@ -53,7 +53,7 @@ Result<PlanningInput> planning_input(const Module& m, const MemoryConfig& memory
 Status step_plan(Compilation& c, const Step& step) {
   make_outputs_ownable(c.module);
   auto input = [&] {
-    TimedScope timed(*c.parts, "liveness and folding");
+    TimedScope timed(c.timing, "liveness and folding");
     return planning_input(c.module, c.config.memory);
   }();
   if (!input) return input.errors();
@@ -69,7 +69,7 @@ Status step_plan(Compilation& c, const Step& step) {
     if (step.work) settings.work = *step.work;
     if (step.deadline_ms) settings.deadline = std::chrono::milliseconds(*step.deadline_ms);
     settings.judge = [&](const StoragePlan& p) { return judge_values(input->values, value_slots(input->values, input->request, p)); };
-    TimedScope timed(*c.parts, "planner " + (*planner)->id);
+    TimedScope timed(c.timing, "planner " + (*planner)->id);
     timed.count("tokens", static_cast<std::int64_t>(input->request.tokens.size()));
     auto solved = solve(input->request, {(*planner)->planner, (*planner)->version}, settings);
     if (!solved) {
