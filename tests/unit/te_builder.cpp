@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "tenon/te.h"
 
 using namespace tenon::te;
