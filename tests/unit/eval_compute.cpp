@@ -14,7 +14,8 @@ namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 
-/// A random expression of type f32 over the axes `i` of a stage: loads of the inputs, arithmetic, choices.
+/// A random expression of type f32 over the axes `i` of a stage: loads of the inputs, arithmetic,
+/// choices.
 class RandomStage {
  public:
   RandomStage(Builder& b, std::mt19937& rng) : b_(b), rng_(rng) {}
@@ -24,7 +25,8 @@ class RandomStage {
     if (pick == 0) return b_.imm(DType::f32, static_cast<double>(rng_() % 5) - 2);
     if (pick == 1) return load(i);
     E x = real(i, depth - 1), y = real(i, depth - 1);
-    constexpr ScalarOp ops[] = {ScalarOp::add, ScalarOp::sub, ScalarOp::mul, ScalarOp::min, ScalarOp::max};
+    constexpr ScalarOp ops[] = {ScalarOp::add, ScalarOp::sub, ScalarOp::mul, ScalarOp::min,
+                                ScalarOp::max};
     if (pick < 7) return binary(ops[pick - 2], x, y);
     if (pick == 7) return select(x < y, x, y + x);
     return b_.cast(b_.cast(x, DType::i32) % b_.imm_int(DType::i32, 3), DType::f32);
@@ -38,12 +40,19 @@ class RandomStage {
     E inside = b_.imm_int(DType::boolean, 1);
     bool guarded = false;
     for (std::int64_t extent : t.shape()) {
-      E at = i.empty() ? b_.i64(0) : i[rng_() % i.size()] * (1 + static_cast<std::int64_t>(rng_() % 2));
+      E at = i.empty() ? b_.i64(0)
+                       : i[rng_() % i.size()] * (1 + static_cast<std::int64_t>(rng_() % 2));
       if (!i.empty() && rng_() % 2) at = at + i[rng_() % i.size()];
       switch (rng_() % 4) {
-        case 0: index.push_back(at % extent); break;
-        case 1: index.push_back(min(max(at - 2, b_.i64(0)), b_.i64(extent - 1))); break;
-        case 2: index.push_back(b_.i64(static_cast<std::int64_t>(rng_()) % extent)); break;
+        case 0:
+          index.push_back(at % extent);
+          break;
+        case 1:
+          index.push_back(min(max(at - 2, b_.i64(0)), b_.i64(extent - 1)));
+          break;
+        case 2:
+          index.push_back(b_.i64(static_cast<std::int64_t>(rng_()) % extent));
+          break;
         default:
           at = at - 1;
           index.push_back(at);
@@ -59,7 +68,9 @@ class RandomStage {
 };
 
 template <class V>
-std::vector<V> values(const Tensor& t) { return {t.as<V>().begin(), t.as<V>().end()}; }
+std::vector<V> values(const Tensor& t) {
+  return {t.as<V>().begin(), t.as<V>().end()};
+}
 
 /// One stage over operands of one element each, evaluated.
 template <class R, class A>
@@ -77,8 +88,12 @@ R scalar(ScalarOp op, std::vector<A> args, DType t, DType result) {
   return test::run(b.get(), in)[0].template as<R>()[0];
 }
 
-float f(ScalarOp op, std::vector<float> args) { return scalar<float>(op, args, DType::f32, DType::f32); }
-std::int8_t i8(ScalarOp op, std::vector<std::int8_t> args) { return scalar<std::int8_t>(op, args, DType::i8, DType::i8); }
+float f(ScalarOp op, std::vector<float> args) {
+  return scalar<float>(op, args, DType::f32, DType::f32);
+}
+std::int8_t i8(ScalarOp op, std::vector<std::int8_t> args) {
+  return scalar<std::int8_t>(op, args, DType::i8, DType::i8);
+}
 
 }  // namespace
 
@@ -86,8 +101,11 @@ TEST_CASE("eval: random computes equal the tree walker, bit for bit") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     std::mt19937 rng(seed);
-    auto extent = [&](int most) { return 1 + static_cast<std::int64_t>(rng() % static_cast<unsigned>(most)); };
-    Builder b({TensorType(DType::f32, Shape{extent(5), extent(5)}), TensorType(DType::f32, Shape{extent(40)})});
+    auto extent = [&](int most) {
+      return 1 + static_cast<std::int64_t>(rng() % static_cast<unsigned>(most));
+    };
+    Builder b({TensorType(DType::f32, Shape{extent(5), extent(5)}),
+               TensorType(DType::f32, Shape{extent(40)})});
     Shape shape;
     for (unsigned k = 0; k < rng() % 4; ++k) shape.push_back(extent(seed % 10 == 0 ? 20 : 6));
     const bool reduces = rng() % 2;
@@ -112,7 +130,8 @@ TEST_CASE("eval: random computes equal the tree walker, bit for bit") {
     auto got = test::run(c, in);
     auto want = test::TreeWalker(c, {in[0].bytes.data(), in[1].bytes.data()}).run();
     for (std::size_t k = 0; k < got.size(); ++k)
-      for (std::size_t e = 0; e < got[k].as<float>().size(); ++e) REQUIRE(got[k].as<float>()[e] == want[k].as<float>()[e]);
+      for (std::size_t e = 0; e < got[k].as<float>().size(); ++e)
+        REQUIRE(got[k].as<float>()[e] == want[k].as<float>()[e]);
   }
 }
 
@@ -127,9 +146,12 @@ TEST_CASE("eval: float corner cases of scalar.h") {
   CHECK(f(ScalarOp::mod, {1, -3}) == -2);
   CHECK(f(ScalarOp::sigmoid, {-200}) == 0);
   CHECK(f(ScalarOp::fma, {1 + 0x1p-12f, 1 + 0x1p-12f, -1}) == 0x1p-11f + 0x1p-24f);
-  CHECK(scalar<std::uint8_t>(ScalarOp::eq, std::vector<float>{NAN, NAN}, DType::f32, DType::boolean) == 0);
-  CHECK(scalar<std::uint8_t>(ScalarOp::ne, std::vector<float>{NAN, NAN}, DType::f32, DType::boolean) == 1);
-  CHECK(scalar<std::uint8_t>(ScalarOp::is_nan, std::vector<float>{NAN}, DType::f32, DType::boolean) == 1);
+  CHECK(scalar<std::uint8_t>(ScalarOp::eq, std::vector<float>{NAN, NAN}, DType::f32,
+                             DType::boolean) == 0);
+  CHECK(scalar<std::uint8_t>(ScalarOp::ne, std::vector<float>{NAN, NAN}, DType::f32,
+                             DType::boolean) == 1);
+  CHECK(scalar<std::uint8_t>(ScalarOp::is_nan, std::vector<float>{NAN}, DType::f32,
+                             DType::boolean) == 1);
 }
 
 TEST_CASE("eval: integers wrap, divide downwards, and never trap") {
@@ -149,14 +171,22 @@ TEST_CASE("eval: integers wrap, divide downwards, and never trap") {
   CHECK(i8(ScalarOp::shr, {-128, 3}) == -16);
   CHECK(i8(ScalarOp::shr, {-1, 8}) == -1);
   CHECK(i8(ScalarOp::shl, {1, 8}) == 0);
-  CHECK(scalar<std::int64_t>(ScalarOp::div, std::vector<std::int64_t>{INT64_MIN, -1}, DType::i64, DType::i64) == INT64_MIN);
-  CHECK(scalar<std::uint64_t>(ScalarOp::div, std::vector<std::uint64_t>{UINT64_MAX, 2}, DType::u64, DType::u64) == UINT64_MAX / 2);
+  CHECK(scalar<std::int64_t>(ScalarOp::div, std::vector<std::int64_t>{INT64_MIN, -1}, DType::i64,
+                             DType::i64) == INT64_MIN);
+  CHECK(scalar<std::uint64_t>(ScalarOp::div, std::vector<std::uint64_t>{UINT64_MAX, 2}, DType::u64,
+                              DType::u64) == UINT64_MAX / 2);
 }
 
 TEST_CASE("eval: casts truncate, saturate and wrap") {
-  auto to_i8 = [](float x) { return scalar<std::int8_t>(ScalarOp::cast, std::vector<float>{x}, DType::f32, DType::i8); };
-  auto to_i64 = [](float x) { return scalar<std::int64_t>(ScalarOp::cast, std::vector<float>{x}, DType::f32, DType::i64); };
-  auto to_u64 = [](float x) { return scalar<std::uint64_t>(ScalarOp::cast, std::vector<float>{x}, DType::f32, DType::u64); };
+  auto to_i8 = [](float x) {
+    return scalar<std::int8_t>(ScalarOp::cast, std::vector<float>{x}, DType::f32, DType::i8);
+  };
+  auto to_i64 = [](float x) {
+    return scalar<std::int64_t>(ScalarOp::cast, std::vector<float>{x}, DType::f32, DType::i64);
+  };
+  auto to_u64 = [](float x) {
+    return scalar<std::uint64_t>(ScalarOp::cast, std::vector<float>{x}, DType::f32, DType::u64);
+  };
   CHECK(to_i8(-1.9f) == -1);
   CHECK(to_i8(127.9f) == 127);
   CHECK(to_i8(1e9f) == 127);
@@ -167,10 +197,14 @@ TEST_CASE("eval: casts truncate, saturate and wrap") {
   CHECK(to_u64(-5) == 0);
   CHECK(to_u64(0x1p63f) == 0x8000000000000000u);
   CHECK(to_u64(inf) == UINT64_MAX);
-  CHECK(scalar<std::int8_t>(ScalarOp::cast, std::vector<std::int32_t>{300}, DType::i32, DType::i8) == 44);
-  CHECK(scalar<std::uint8_t>(ScalarOp::cast, std::vector<float>{NAN}, DType::f32, DType::boolean) == 1);
-  CHECK(scalar<std::uint8_t>(ScalarOp::cast, std::vector<std::int32_t>{256}, DType::i32, DType::boolean) == 1);
-  CHECK(scalar<float>(ScalarOp::bitcast, std::vector<std::int32_t>{0x3f800000}, DType::i32, DType::f32) == 1.0f);
+  CHECK(scalar<std::int8_t>(ScalarOp::cast, std::vector<std::int32_t>{300}, DType::i32,
+                            DType::i8) == 44);
+  CHECK(scalar<std::uint8_t>(ScalarOp::cast, std::vector<float>{NAN}, DType::f32, DType::boolean) ==
+        1);
+  CHECK(scalar<std::uint8_t>(ScalarOp::cast, std::vector<std::int32_t>{256}, DType::i32,
+                             DType::boolean) == 1);
+  CHECK(scalar<float>(ScalarOp::bitcast, std::vector<std::int32_t>{0x3f800000}, DType::i32,
+                      DType::f32) == 1.0f);
 }
 
 TEST_CASE("eval: f16, bf16 and four-bit types round and wrap after each operation") {
@@ -207,15 +241,18 @@ TEST_CASE("eval: f16, bf16 and four-bit types round and wrap after each operatio
   b.output(b.stage("sum", {}, [&](auto) {
     return b.reduce(Fold::sum, {{"r", 4}}, [&](auto r) { return b.input(0)({r[0]}); });
   }));
-  auto sum = test::run(b.get(), {test::tensor<std::uint16_t>({4}, {0x6800, 0x3c00, 0x3c00, 0x3c00}, DType::f16)});
+  auto sum = test::run(
+      b.get(), {test::tensor<std::uint16_t>({4}, {0x6800, 0x3c00, 0x3c00, 0x3c00}, DType::f16)});
   CHECK(static_cast<int>(sum[0].bytes[1]) == 0x68);
   CHECK(static_cast<int>(sum[0].bytes[0]) == 0);
 
   // Four-bit elements are packed, the first in the low half.
   Builder p({TensorType(DType::i4, Shape{3})});
   p.output(p.stage("neg", {3}, [&](auto i) { return unary(ScalarOp::neg, p.input(0)(i)); }));
-  auto packed = test::run(p.get(), {{TensorType(DType::i4, Shape{3}), {std::byte{0xf1}, std::byte{0x08}}}});
-  CHECK(packed[0].bytes == std::vector<std::byte>{std::byte{0x1f}, std::byte{0x08}});  // -1, 1, and -(-8) wraps
+  auto packed =
+      test::run(p.get(), {{TensorType(DType::i4, Shape{3}), {std::byte{0xf1}, std::byte{0x08}}}});
+  CHECK(packed[0].bytes ==
+        std::vector<std::byte>{std::byte{0x1f}, std::byte{0x08}});  // -1, 1, and -(-8) wraps
 }
 
 TEST_CASE("eval: nothing to compute: rank 0, extents of 0, empty reductions") {
@@ -232,7 +269,8 @@ TEST_CASE("eval: nothing to compute: rank 0, extents of 0, empty reductions") {
   b.output(b.stage("none", {0, 4}, [&](auto i) { return b.input(0)({i[1], i[0]}); }));
   b.output(b.stage("one", {}, [&](auto) { return b.imm(DType::f64, 2.5); }));
   REQUIRE(check(b.get()) == "");
-  auto r = test::run(b.get(), {test::tensor<float>({3, 0}, {}), test::tensor<std::int32_t>({3, 0}, {})});
+  auto r =
+      test::run(b.get(), {test::tensor<float>({3, 0}, {}), test::tensor<std::int32_t>({3, 0}, {})});
   CHECK(values<float>(r[0]) == std::vector<float>{0, 0, 0});
   CHECK(values<float>(r[1]) == std::vector<float>{-inf, -inf, -inf});
   CHECK(values<std::int32_t>(r[2]) == std::vector<std::int32_t>(3, INT32_MAX));
@@ -248,7 +286,8 @@ TEST_CASE("eval: a long reduction into one element folds in order, whatever the 
   for (float& v : x) v = static_cast<float>(rng()) / 1e9f;
   Builder b({TensorType(DType::f32, Shape{n})});
   b.output(b.stage("s", {}, [&](auto) {
-    return b.reduce(Fold::sum, {{"r", n}}, [&](auto r) { return b.input(0)({r[0]}) * b.input(0)({r[0]}); });
+    return b.reduce(Fold::sum, {{"r", n}},
+                    [&](auto r) { return b.input(0)({r[0]}) * b.input(0)({r[0]}); });
   }));
   float want = 0;
   for (float v : x) want += v * v;

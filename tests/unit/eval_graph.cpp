@@ -29,7 +29,8 @@ struct Graph {
     auto results = fn(b, x);
     f.body.nodes = b.take();
     f.body.results = results;
-    for (std::size_t k = 0; k < results.size(); ++k) f.result_names.push_back("y" + std::to_string(k));
+    for (std::size_t k = 0; k < results.size(); ++k)
+      f.result_names.push_back("y" + std::to_string(k));
   }
 };
 
@@ -37,7 +38,9 @@ std::vector<float> floats(const Tensor& t) { return {t.as<float>().begin(), t.as
 
 Tensor input() { return test::tensor<float>({3}, {1, -2, 3}); }
 
-Constant constant(float v) { return make_constant<float>(TensorType(DType::f32, Shape{}), std::span<const float>(&v, 1)); }
+Constant constant(float v) {
+  return make_constant<float>(TensorType(DType::f32, Shape{}), std::span<const float>(&v, 1));
+}
 
 Result<std::vector<Tensor>> run(const Graph& g, const EvalOptions& options = {}) {
   const Tensor in[] = {input()};
@@ -51,8 +54,10 @@ TEST_CASE("graph: ops, constants, copies, debug, views, a result named twice, an
   g.function("main", [](Builder& b, Value x) -> std::vector<Value> {
     Value s = b.make("add", {x, b.constant(constant(1))});
     Value c = b.raw(node::copy, {s}, {}, {{vec, b.fresh_id(), ""}}, {})[0];
-    Value d = b.raw(node::debug, {c}, {{"label", std::string("here")}}, {{vec, b.fresh_id(), ""}}, {})[0];
-    Value v = b.raw(node::view, {d}, {{"offset", std::int64_t{4}}}, {{TensorType(DType::f32, Shape{2, 1}), b.fresh_id(), ""}}, {})[0];
+    Value d =
+        b.raw(node::debug, {c}, {{"label", std::string("here")}}, {{vec, b.fresh_id(), ""}}, {})[0];
+    Value v = b.raw(node::view, {d}, {{"offset", std::int64_t{4}}},
+                    {{TensorType(DType::f32, Shape{2, 1}), b.fresh_id(), ""}}, {})[0];
     return {d, v, d, x};
   });
   auto r = run(g);
@@ -67,16 +72,19 @@ TEST_CASE("graph: ops, constants, copies, debug, views, a result named twice, an
 TEST_CASE("graph: primitives, calls, kernels by their compute function") {
   Graph g;
   g.m.functions.reserve(4);
-  g.function("twice", [](Builder& b, Value x) -> std::vector<Value> { return {b.make("add", {x, x})}; });
+  g.function("twice", [](Builder& b, Value x) -> std::vector<Value> {
+    return {b.make("add", {x, x})};
+  });
   te::Builder t({vec});
   t.output(t.stage("neg", {3}, [&](auto i) { return te::unary(ScalarOp::neg, t.input(0)(i)); }));
   g.m.computes.push_back({"neg_c", t.take(), {}});
   KernelFunction k;
-  k.kernel.name = "neg_k";
+  k.kernel.symbol = "neg_k";
   k.compute = "neg_c";
   g.m.kernels.push_back(std::move(k));
   g.function("main", [](Builder& b, Value x) -> std::vector<Value> {
-    Value doubled = b.raw(node::call, {x}, {{"callee", std::string("twice")}}, {{vec, b.fresh_id(), ""}}, {})[0];
+    Value doubled = b.raw(node::call, {x}, {{"callee", std::string("twice")}},
+                          {{vec, b.fresh_id(), ""}}, {})[0];
     auto outside = b.take();
     Body body;
     body.entry = b.module().make({.op = node::param, .results = {{vec, b.fresh_id(), ""}}});
@@ -85,7 +93,8 @@ TEST_CASE("graph: primitives, calls, kernels by their compute function") {
     body.nodes = b.take();
     b.nodes() = std::move(outside);
     Value fused = b.raw(node::primitive, {doubled}, {}, {{vec, b.fresh_id(), ""}}, {}, {body})[0];
-    return {b.raw(node::call_kernel, {fused}, {{"callee", std::string("neg_k")}}, {{vec, b.fresh_id(), ""}}, {})[0]};
+    return {b.raw(node::call_kernel, {fused}, {{"callee", std::string("neg_k")}},
+                  {{vec, b.fresh_id(), ""}}, {})[0]};
   });
   auto r = run(g);
   REQUIRE(r);
@@ -97,7 +106,8 @@ TEST_CASE("graph: branches see outer values; loops carry values and count from 0
     Graph g;
     g.function("main", [&](Builder& b, Value x) -> std::vector<Value> {
       const std::uint8_t flag = taken;
-      Value cond = b.constant(make_constant<std::uint8_t>(TensorType(DType::boolean, Shape{}), std::span(&flag, 1)));
+      Value cond = b.constant(
+          make_constant<std::uint8_t>(TensorType(DType::boolean, Shape{}), std::span(&flag, 1)));
       auto outside = b.take();
       std::vector<Body> regions;
       for (const char* op : {"neg", "relu"}) {
@@ -108,7 +118,8 @@ TEST_CASE("graph: branches see outer values; loops carry values and count from 0
         regions.push_back(std::move(r));
       }
       b.nodes() = std::move(outside);
-      return {b.raw(node::branch, {cond}, {}, {{vec, b.fresh_id(), ""}}, {}, std::move(regions))[0]};
+      return {
+          b.raw(node::branch, {cond}, {}, {{vec, b.fresh_id(), ""}}, {}, std::move(regions))[0]};
     });
     auto r = run(g);
     REQUIRE(r);
@@ -120,7 +131,9 @@ TEST_CASE("graph: branches see outer values; loops carry values and count from 0
       Value n = b.constant(make_constant<std::int64_t>(scalar_i64, std::span(&trips, 1)));
       auto outside = b.take();
       Body r;
-      r.entry = b.module().make({.op = node::param, .results = {{scalar_i64, b.fresh_id(), ""}, {vec, b.fresh_id(), ""}}});
+      r.entry =
+          b.module().make({.op = node::param,
+                           .results = {{scalar_i64, b.fresh_id(), ""}, {vec, b.fresh_id(), ""}}});
       Value i = b.make("cast", {Value{r.entry, 0}}, {{"to", DType::f32}});
       r.results = {b.make("add", {b.make("add", {Value{r.entry, 1}, i}), x})};
       r.nodes = b.take();
@@ -156,9 +169,9 @@ TEST_CASE("graph: the observer sees every value once, with its bytes") {
   std::set<ValueId> ids;
   std::vector<float> last;
   auto r = run(g, {.observe = [&](Value v, const Tensor& t) {
-    CHECK(ids.insert(v.id()).second);
-    last = floats(t);
-  }});
+                 CHECK(ids.insert(v.id()).second);
+                 last = floats(t);
+               }});
   REQUIRE(r);
   CHECK(ids.size() == 3);
   CHECK(last == std::vector<float>{-2, 4, -6});
@@ -168,7 +181,8 @@ TEST_CASE("graph: inputs that do not fit and calls without end are refused") {
   Graph g;
   g.m.functions.reserve(2);
   g.function("main", [](Builder& b, Value x) -> std::vector<Value> {
-    return {b.raw(node::call, {x}, {{"callee", std::string("main")}}, {{vec, b.fresh_id(), ""}}, {})[0]};
+    return {b.raw(node::call, {x}, {{"callee", std::string("main")}}, {{vec, b.fresh_id(), ""}},
+                  {})[0]};
   });
   auto endless = run(g);
   REQUIRE_FALSE(endless);
@@ -181,7 +195,8 @@ TEST_CASE("graph: inputs that do not fit and calls without end are refused") {
 
   Graph missing;
   missing.function("main", [](Builder& b, Value x) -> std::vector<Value> {
-    return {b.raw(node::call_kernel, {x}, {{"callee", std::string("nobody")}}, {{vec, b.fresh_id(), ""}}, {})[0]};
+    return {b.raw(node::call_kernel, {x}, {{"callee", std::string("nobody")}},
+                  {{vec, b.fresh_id(), ""}}, {})[0]};
   });
   auto m = run(missing);
   REQUIRE_FALSE(m);
@@ -190,7 +205,8 @@ TEST_CASE("graph: inputs that do not fit and calls without end are refused") {
 
   Graph view;
   view.function("main", [](Builder& b, Value x) -> std::vector<Value> {
-    return {b.raw(node::view, {x}, {{"offset", std::int64_t{8}}}, {{TensorType(DType::f32, Shape{2}), b.fresh_id(), ""}}, {})[0]};
+    return {b.raw(node::view, {x}, {{"offset", std::int64_t{8}}},
+                  {{TensorType(DType::f32, Shape{2}), b.fresh_id(), ""}}, {})[0]};
   });
   auto v = run(view);
   REQUIRE_FALSE(v);
@@ -207,11 +223,12 @@ TEST_CASE("graph: a compute function that reads out of bounds is an error, not a
     }));
     g.m.computes.push_back({"bad_c", t.take(), {}});
     KernelFunction k;
-    k.kernel.name = "bad";
+    k.kernel.symbol = "bad";
     k.compute = "bad_c";
     g.m.kernels.push_back(std::move(k));
     g.function("main", [](Builder& b, Value x) -> std::vector<Value> {
-      return {b.raw(node::call_kernel, {x}, {{"callee", std::string("bad")}}, {{vec, b.fresh_id(), ""}}, {})[0]};
+      return {b.raw(node::call_kernel, {x}, {{"callee", std::string("bad")}},
+                    {{vec, b.fresh_id(), ""}}, {})[0]};
     });
     auto r = run(g);
     REQUIRE_FALSE(r);

@@ -1,6 +1,7 @@
-// What holds for every op of the table, built-in or not: it is documented, its rules agree with each other, its compute
-// obeys the laws of TE and runs as the tree walker does. A new op is covered without an edit where the operands made
-// from its fusion kind suit it; else a row in `samples` says what does.
+// What holds for every op of the table, built-in or not: it is documented, its rules agree with
+// each other, its compute obeys the laws of TE and runs as the tree walker does. A new op is
+// covered without an edit where the operands made from its fusion kind suit it; else a row in
+// `samples` says what does.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -32,20 +33,24 @@ std::map<std::string, std::vector<Sample>> samples() {
       {"logical_not", {{{boolean({2, 3})}, {}}}},
       {"logical_and", {{{boolean({2, 3}), boolean({3})}, {}}}},
       {"logical_or", {{{boolean({2, 3}), boolean({1})}, {}}}},
-      {"select", {{{boolean({3}), f32({2, 3}), f32({2, 1})}, {}}}},
+      {"where", {{{boolean({3}), f32({2, 3}), f32({2, 1})}, {}}}},
       {"matmul", {{{f32({2, 3}), f32({3, 4})}, {}}, {{f32({5, 2, 3}), f32({3})}, {}}}},
       {"conv1d", {{{f32({1, 2, 5}), f32({3, 2, 2}), f32({3})}, {{"pads", Ints{1, 0}}}}}},
-      {"conv2d", {{{f32({1, 2, 5, 4}), f32({3, 2, 2, 3})}, {{"pads", Ints{1, 0, 0, 1}}}},
-                  {{f32({1, 4, 5, 4}), f32({4, 1, 2, 3}), f32({4})}, {{"groups", std::int64_t{4}}}}}},
+      {"conv2d",
+       {{{f32({1, 2, 5, 4}), f32({3, 2, 2, 3})}, {{"pads", Ints{1, 0, 0, 1}}}},
+        {{f32({1, 4, 5, 4}), f32({4, 1, 2, 3}), f32({4})}, {{"groups", std::int64_t{4}}}}}},
       {"conv3d", {{{f32({1, 2, 3, 4, 3}), f32({2, 2, 2, 2, 2})}, {}}}},
       {"max_pool", {{{f32({1, 2, 5, 4})}, {{"kernel", Ints{2, 2}}, {"pads", Ints{0, 1, 1, 0}}}}}},
       {"avg_pool", {{{f32({1, 2, 5, 4})}, {{"kernel", Ints{2, 2}}, {"pads", Ints{0, 1, 1, 0}}}}}},
       {"batch_norm", {{{f32({1, 2, 3}), f32({2}), f32({2}), f32({2}), f32({2})}, {}}}},
       {"reshape", {{{f32({2, 6})}, {{"shape", Ints{3, 4}}}}}},
       {"transpose", {{{f32({2, 3, 4})}, {{"perm", Ints{2, 0, 1}}}}}},
-      {"slice", {{{f32({4, 5})}, {{"starts", Ints{3, 1}}, {"sizes", Ints{2, 3}}, {"steps", Ints{-2, 1}}}}}},
+      {"slice",
+       {{{f32({4, 5})}, {{"starts", Ints{3, 1}}, {"sizes", Ints{2, 3}}, {"steps", Ints{-2, 1}}}}}},
       {"concat", {{{f32({2, 3}), f32({2, 1}), f32({2, 2})}, {{"axis", one}}}}},
-      {"pad", {{{f32({2, 3})}, {{"pads", Ints{1, 0, 0, 2}}}}, {{f32({3})}, {{"pads", Ints{2, 1}}, {"mode", std::string("reflect")}}}}},
+      {"pad",
+       {{{f32({2, 3})}, {{"pads", Ints{1, 0, 0, 2}}}},
+        {{f32({3})}, {{"pads", Ints{2, 1}}, {"mode", std::string("reflect")}}}}},
       {"gather", {{{f32({4, 3}), TensorType(DType::i64, Shape{2})}, {{"axis", one}}}}},
       {"expand", {{{f32({2, 1})}, {{"shape", Ints{3, 2, 2}}}}}},
       {"split", {{{f32({5, 2})}, {{"axis", std::int64_t{0}}, {"sizes", Ints{2, 3}}}}}},
@@ -57,7 +62,8 @@ std::map<std::string, std::vector<Sample>> samples() {
   };
 }
 
-/// Operands for an op whose attributes have defaults: one shape for all; two broadcasting ones for a broadcast op.
+/// Operands for an op whose attributes have defaults: one shape for all; two broadcasting ones for
+/// a broadcast op.
 std::vector<Sample> made_for(const OpDef& d) {
   std::vector<TensorType> a(d.min_operands, f32({2, 3})), b(d.min_operands, f32({}));
   if (d.fusion == FusionKind::broadcast && d.min_operands == 2) a[1] = f32({4, 1, 3});
@@ -67,8 +73,10 @@ std::vector<Sample> made_for(const OpDef& d) {
 /// Operations that the reference knows.
 bool known_to_reference(const te::Compute& c) {
   for (const te::Expr& e : c.exprs) {
-    if (e.kind == te::Kind::scalar && (e.op == ScalarOp::log || e.op == ScalarOp::erf || e.op == ScalarOp::sigmoid || e.op == ScalarOp::sin ||
-                                       e.op == ScalarOp::cos || e.op == ScalarOp::pow || e.op == ScalarOp::mod || e.op == ScalarOp::round_even))
+    if (e.kind == te::Kind::scalar &&
+        (e.op == ScalarOp::log || e.op == ScalarOp::erf || e.op == ScalarOp::sigmoid ||
+         e.op == ScalarOp::sin || e.op == ScalarOp::cos || e.op == ScalarOp::pow ||
+         e.op == ScalarOp::mod || e.op == ScalarOp::round_even))
       return false;
   }
   return true;
@@ -104,7 +112,8 @@ TEST_CASE("every op: documented, consistent, lawful, and equal to the tree walke
       REQUIRE(te::check(*c) == "");
       REQUIRE(c->outputs.size() == types->size());
       for (std::uint32_t k = 0; k < types->size(); ++k) CHECK(c->output_type(k) == (*types)[k]);
-      if (d.fusion == FusionKind::elementwise && !s.operands.empty()) CHECK((*types)[0].dims == s.operands[0].dims);
+      if (d.fusion == FusionKind::elementwise && !s.operands.empty())
+        CHECK((*types)[0].dims == s.operands[0].dims);
       if (d.fusion == FusionKind::elementwise || d.fusion == FusionKind::broadcast)
         for (const te::Stage& stage : c->stages) CHECK(stage.reduce.empty());
       const te::Compute r = te::inline_stages(*c);

@@ -1,4 +1,5 @@
-// Ops that move elements: each against its formula, coordinate by coordinate; their view facts against their values.
+// Ops that move elements: each against its formula, coordinate by coordinate; their view facts
+// against their values.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -42,7 +43,9 @@ void for_each_index(const Shape& s, F f) {
   }
 }
 
-std::vector<std::int32_t> ints(const Tensor& t) { return {t.as<std::int32_t>().begin(), t.as<std::int32_t>().end()}; }
+std::vector<std::int32_t> ints(const Tensor& t) {
+  return {t.as<std::int32_t>().begin(), t.as<std::int32_t>().end()};
+}
 
 /// Where the op says that its result is a part of the operand's bytes, it must be.
 bool view_holds(std::string_view op, const Tensor& x, const Attrs& attrs) {
@@ -70,18 +73,33 @@ TensorType i32(const Shape& s) { return TensorType(DType::i32, s); }
 
 TEST_CASE("reshape: keeps the row-major order over every regrouping") {
   const std::pair<Shape, Ints> cases[] = {
-      {{2, 3, 4}, {24}},        {{24}, {2, 3, 4}},      {{2, 3, 4}, {2, 12}},       {{2, 3, 4}, {6, 4}}, {{6, 4}, {4, 6}},
-      {{2, 3, 4}, {4, 3, 2}},   {{1, 6, 1}, {2, 1, 3}}, {{6}, {1, 1, 6, 1}},        {{1}, {}},           {{}, {1, 1}},
-      {{0, 3}, {3, 0, 2}},      {{2, 6, 5}, {2, -1}},   {{4, 1, 9}, {1, 2, 2, 9}},  {{7, 5}, {5, 7}},    {{2, 2, 3, 5}, {4, 15}},
+      {{2, 3, 4}, {24}},
+      {{24}, {2, 3, 4}},
+      {{2, 3, 4}, {2, 12}},
+      {{2, 3, 4}, {6, 4}},
+      {{6, 4}, {4, 6}},
+      {{2, 3, 4}, {4, 3, 2}},
+      {{1, 6, 1}, {2, 1, 3}},
+      {{6}, {1, 1, 6, 1}},
+      {{1}, {}},
+      {{}, {1, 1}},
+      {{0, 3}, {3, 0, 2}},
+      {{2, 6, 5}, {2, -1}},
+      {{4, 1, 9}, {1, 2, 2, 9}},
+      {{7, 5}, {5, 7}},
+      {{2, 2, 3, 5}, {4, 15}},
   };
   for (const auto& [from, to] : cases) {
     const Tensor x = iota(from), y = apply("reshape", {x}, {{"shape", to}})[0];
     CHECK(ints(y) == ints(x));
     CHECK(view_holds("reshape", x, {{"shape", to}}));
   }
-  CHECK(refused("reshape", {i32({2, 3})}, {{"shape", Ints{7}}}).find("6 elements") != std::string::npos);
-  CHECK(refused("reshape", {i32({2, 3})}, {{"shape", Ints{-1, 4}}}).find("do not divide") != std::string::npos);
-  CHECK(refused("reshape", {i32({2, 3})}, {{"shape", Ints{-1, -1}}}).find("twice") != std::string::npos);
+  CHECK(refused("reshape", {i32({2, 3})}, {{"shape", Ints{7}}}).find("6 elements") !=
+        std::string::npos);
+  CHECK(refused("reshape", {i32({2, 3})}, {{"shape", Ints{-1, 4}}}).find("do not divide") !=
+        std::string::npos);
+  CHECK(refused("reshape", {i32({2, 3})}, {{"shape", Ints{-1, -1}}}).find("twice") !=
+        std::string::npos);
   CHECK(refused("reshape", {i32({0})}, {{"shape", Ints{-1, 0}}}) != "");
   CHECK(refused("reshape", {i32({2})}, {{"shape", Ints{-2}}}) != "");
   CHECK(refused("reshape", {i32({2})}, {{"shape", Ints{INT64_MAX, INT64_MAX}}}) != "");
@@ -113,9 +131,15 @@ TEST_CASE("slice: starts, sizes, steps; a view only where the bytes lie side by 
     bool view;
   };
   const SliceCase cases[] = {
-      {{0, 0, 0}, {4, 5, 3}, {}, true},          {{1, 0, 0}, {2, 5, 3}, {}, true},       {{2, 1, 0}, {1, 3, 3}, {}, true},
-      {{2, 3, 1}, {1, 1, 2}, {}, true},          {{0, 1, 0}, {2, 3, 3}, {}, false},      {{0, 0, 0}, {2, 5, 3}, {2, 1, 1}, false},
-      {{3, 4, 2}, {4, 5, 3}, {-1, -1, -1}, false}, {{3, 0, 0}, {1, 5, 3}, {-7, 1, 1}, true}, {{0, 0, 1}, {4, 5, 1}, {}, false},
+      {{0, 0, 0}, {4, 5, 3}, {}, true},
+      {{1, 0, 0}, {2, 5, 3}, {}, true},
+      {{2, 1, 0}, {1, 3, 3}, {}, true},
+      {{2, 3, 1}, {1, 1, 2}, {}, true},
+      {{0, 1, 0}, {2, 3, 3}, {}, false},
+      {{0, 0, 0}, {2, 5, 3}, {2, 1, 1}, false},
+      {{3, 4, 2}, {4, 5, 3}, {-1, -1, -1}, false},
+      {{3, 0, 0}, {1, 5, 3}, {-7, 1, 1}, true},
+      {{0, 0, 1}, {4, 5, 1}, {}, false},
       {{4, 0, 0}, {0, 5, 3}, {}, false},
   };
   for (const SliceCase& k : cases) {
@@ -124,12 +148,15 @@ TEST_CASE("slice: starts, sizes, steps; a view only where the bytes lie side by 
     REQUIRE(y.type.shape() == k.sizes);
     for_each_index(k.sizes, [&](const Ints& i) {
       Ints from(3);
-      for (std::size_t a = 0; a < 3; ++a) from[a] = k.starts[a] + i[a] * (k.steps.empty() ? 1 : k.steps[a]);
+      for (std::size_t a = 0; a < 3; ++a)
+        from[a] = k.starts[a] + i[a] * (k.steps.empty() ? 1 : k.steps[a]);
       REQUIRE(element(y, i) == element(x, from));
     });
     CHECK(view_holds("slice", x, attrs) == k.view);
   }
-  auto bad = [](Ints starts, Ints sizes, Ints steps) { return refused("slice", {i32({4})}, {{"starts", starts}, {"sizes", sizes}, {"steps", steps}}); };
+  auto bad = [](Ints starts, Ints sizes, Ints steps) {
+    return refused("slice", {i32({4})}, {{"starts", starts}, {"sizes", sizes}, {"steps", steps}});
+  };
   CHECK(bad({1}, {4}, {1}).find("extent 4") != std::string::npos);
   CHECK(bad({-1}, {1}, {1}) != "");
   CHECK(bad({0}, {2}, {-1}) != "");
@@ -141,7 +168,8 @@ TEST_CASE("slice: starts, sizes, steps; a view only where the bytes lie side by 
 TEST_CASE("concat and split undo each other") {
   for (std::int64_t axis : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}}) {
     const Tensor x = iota({6, 7, 5});
-    const std::int64_t extent = x.type.shape()[static_cast<std::size_t>(axis < 0 ? axis + 3 : axis)];
+    const std::int64_t extent =
+        x.type.shape()[static_cast<std::size_t>(axis < 0 ? axis + 3 : axis)];
     for (Ints sizes : {Ints{extent}, Ints{1, extent - 1}, Ints{2, 0, extent - 3, 1}}) {
       auto parts = apply("split", {x}, {{"axis", axis}, {"sizes", sizes}});
       CHECK(apply("concat", parts, {{"axis", axis}})[0].bytes == x.bytes);
@@ -149,17 +177,24 @@ TEST_CASE("concat and split undo each other") {
   }
   const Tensor two = apply("concat", {iota({2, 2}), iota({2, 1})}, {{"axis", std::int64_t{1}}})[0];
   CHECK(ints(two) == std::vector<std::int32_t>{0, 1, 0, 2, 3, 1});
-  CHECK(refused("concat", {i32({2, 2}), i32({3, 2})}, {{"axis", std::int64_t{1}}}).find("differ on axis 0") != std::string::npos);
+  CHECK(refused("concat", {i32({2, 2}), i32({3, 2})}, {{"axis", std::int64_t{1}}})
+            .find("differ on axis 0") != std::string::npos);
   CHECK(refused("concat", {i32({2}), i32({2, 2})}, {{"axis", std::int64_t{0}}}) != "");
-  CHECK(refused("concat", {i32({2}), i32({2})}, {{"axis", std::int64_t{1}}}).find("axis 1") != std::string::npos);
-  CHECK(refused("concat", {i32({2}), TensorType(DType::f32, Shape{2})}, {{"axis", std::int64_t{0}}}) != "");
+  CHECK(refused("concat", {i32({2}), i32({2})}, {{"axis", std::int64_t{1}}}).find("axis 1") !=
+        std::string::npos);
+  CHECK(refused("concat", {i32({2}), TensorType(DType::f32, Shape{2})},
+                {{"axis", std::int64_t{0}}}) != "");
   CHECK(refused("concat", {i32({INT64_MAX}), i32({1})}, {{"axis", std::int64_t{0}}}) != "");
-  CHECK(refused("split", {i32({5})}, {{"axis", std::int64_t{0}}, {"sizes", Ints{2, 2}}}).find("add up to 4") != std::string::npos);
+  CHECK(refused("split", {i32({5})}, {{"axis", std::int64_t{0}}, {"sizes", Ints{2, 2}}})
+            .find("add up to 4") != std::string::npos);
 }
 
 TEST_CASE("pad: constant, edge, reflect, and negative pads") {
   const Tensor x = iota({4});
-  auto padded = [&](Ints pads, const char* mode) { return ints(apply("pad", {x}, {{"pads", pads}, {"value", 9.0}, {"mode", std::string(mode)}})[0]); };
+  auto padded = [&](Ints pads, const char* mode) {
+    return ints(
+        apply("pad", {x}, {{"pads", pads}, {"value", 9.0}, {"mode", std::string(mode)}})[0]);
+  };
   using V = std::vector<std::int32_t>;
   CHECK(padded({2, 1}, "constant") == V{9, 9, 0, 1, 2, 3, 9});
   CHECK(padded({2, 1}, "edge") == V{0, 0, 0, 1, 2, 3, 3});
@@ -168,12 +203,14 @@ TEST_CASE("pad: constant, edge, reflect, and negative pads") {
   CHECK(padded({-2, 2}, "constant") == V{2, 3, 9, 9});
   CHECK(padded({0, 0}, "constant") == V{0, 1, 2, 3});
   CHECK(padded({-2, -2}, "constant").empty());
-  const Tensor grid = apply("pad", {iota({2, 2})}, {{"pads", Ints{1, 0, 0, 1}}, {"value", -1.0}})[0];
+  const Tensor grid =
+      apply("pad", {iota({2, 2})}, {{"pads", Ints{1, 0, 0, 1}}, {"value", -1.0}})[0];
   CHECK(ints(grid) == V{-1, -1, -1, 0, 1, -1, 2, 3, -1});
   CHECK(refused("pad", {i32({4})}, {{"pads", Ints{-3, -2}}}) != "");
   CHECK(refused("pad", {i32({4})}, {{"pads", Ints{4, 0}}, {"mode", std::string("reflect")}}) != "");
   CHECK(refused("pad", {i32({0})}, {{"pads", Ints{1, 0}}, {"mode", std::string("edge")}}) != "");
-  CHECK(refused("pad", {i32({4})}, {{"pads", Ints{1, 1}}, {"mode", std::string("wrap")}}).find("'wrap'") != std::string::npos);
+  CHECK(refused("pad", {i32({4})}, {{"pads", Ints{1, 1}}, {"mode", std::string("wrap")}})
+            .find("'wrap'") != std::string::npos);
 }
 
 TEST_CASE("gather: any axis, negative indices count from the end, others are clamped") {
@@ -183,7 +220,8 @@ TEST_CASE("gather: any axis, negative indices count from the end, others are cla
     const Tensor y = apply("gather", {x, at}, {{"axis", axis}})[0];
     const std::int64_t extent = x.type.shape()[static_cast<std::size_t>(axis)];
     for_each_index(y.type.shape(), [&](const Ints& i) {
-      std::int64_t k = at.as<std::int64_t>()[static_cast<std::size_t>(i[static_cast<std::size_t>(axis)] * 3 + i[static_cast<std::size_t>(axis) + 1])];
+      std::int64_t k = at.as<std::int64_t>()[static_cast<std::size_t>(
+          i[static_cast<std::size_t>(axis)] * 3 + i[static_cast<std::size_t>(axis) + 1])];
       k = std::clamp<std::int64_t>(k < 0 ? k + extent : k, 0, extent - 1);
       Ints from(i.begin(), i.begin() + axis);
       from.push_back(k);
@@ -191,21 +229,29 @@ TEST_CASE("gather: any axis, negative indices count from the end, others are cla
       REQUIRE(element(y, i) == element(x, from));
     });
   }
-  CHECK(ints(apply("gather", {iota({5}), test::tensor<std::int32_t>({}, {3})})[0]) == std::vector<std::int32_t>{3});
+  CHECK(ints(apply("gather", {iota({5}), test::tensor<std::int32_t>({}, {3})})[0]) ==
+        std::vector<std::int32_t>{3});
   CHECK(refused("gather", {i32({0}), i32({2})}, {}) != "");
   CHECK(refused("gather", {i32({4}), TensorType(DType::f32, Shape{2})}, {}) != "");
 }
 
 TEST_CASE("expand, full, range, shape_of") {
   using V = std::vector<std::int32_t>;
-  CHECK(ints(apply("expand", {iota({2, 1})}, {{"shape", Ints{2, 2, 3}}})[0]) == V{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1});
+  CHECK(ints(apply("expand", {iota({2, 1})}, {{"shape", Ints{2, 2, 3}}})[0]) ==
+        V{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1});
   CHECK(ints(apply("expand", {iota({})}, {{"shape", Ints{2}}})[0]) == V{0, 0});
   CHECK(refused("expand", {i32({3})}, {{"shape", Ints{2}}}) != "");
   CHECK(refused("expand", {i32({2, 3})}, {{"shape", Ints{3}}}) != "");
-  CHECK(ints(apply("full", {}, {{"shape", Ints{2, 1}}, {"value", 7.0}, {"dtype", DType::i32}})[0]) == V{7, 7});
-  CHECK(ints(apply("range", {}, {{"start", 5.0}, {"count", std::int64_t{4}}, {"step", -2.0}, {"dtype", DType::i32}})[0]) == V{5, 3, 1, -1});
+  CHECK(ints(apply("full", {},
+                   {{"shape", Ints{2, 1}}, {"value", 7.0}, {"dtype", DType::i32}})[0]) == V{7, 7});
+  CHECK(ints(apply("range", {},
+                   {{"start", 5.0},
+                    {"count", std::int64_t{4}},
+                    {"step", -2.0},
+                    {"dtype", DType::i32}})[0]) == V{5, 3, 1, -1});
   const Tensor s = apply("shape_of", {iota({4, 0, 7})})[0];
-  CHECK(std::vector<std::int64_t>(s.as<std::int64_t>().begin(), s.as<std::int64_t>().end()) == Ints{4, 0, 7});
+  CHECK(std::vector<std::int64_t>(s.as<std::int64_t>().begin(), s.as<std::int64_t>().end()) ==
+        Ints{4, 0, 7});
   CHECK(apply("shape_of", {iota({})})[0].bytes.empty());
 }
 
@@ -225,14 +271,19 @@ TEST_CASE("pack fills the last block; unpack undoes it") {
       CHECK(apply("unpack", {y}, {{"axis", axis}, {"size", extent}})[0].bytes == x.bytes);
     }
   CHECK(refused("pack", {i32({4})}, {{"axis", std::int64_t{0}}, {"block", std::int64_t{0}}}) != "");
-  CHECK(refused("unpack", {i32({2, 4})}, {{"axis", std::int64_t{0}}, {"size", std::int64_t{9}}}).find("size 9") != std::string::npos);
-  CHECK(refused("unpack", {i32({4})}, {{"axis", std::int64_t{0}}, {"size", std::int64_t{4}}}) != "");
+  CHECK(refused("unpack", {i32({2, 4})}, {{"axis", std::int64_t{0}}, {"size", std::int64_t{9}}})
+            .find("size 9") != std::string::npos);
+  CHECK(refused("unpack", {i32({4})}, {{"axis", std::int64_t{0}}, {"size", std::int64_t{4}}}) !=
+        "");
 }
 
 TEST_CASE("resize: nearest and linear at the three coordinate rules") {
   const Tensor x = test::tensor<float>({1, 1, 1, 4}, {0, 1, 2, 3});
   auto resized = [&](std::int64_t n, const char* mode, const char* how) {
-    const Tensor y = apply("resize", {x}, {{"shape", Ints{1, 1, 1, n}}, {"mode", std::string(mode)}, {"coordinates", std::string(how)}})[0];
+    const Tensor y = apply("resize", {x},
+                           {{"shape", Ints{1, 1, 1, n}},
+                            {"mode", std::string(mode)},
+                            {"coordinates", std::string(how)}})[0];
     return std::vector<float>(y.as<float>().begin(), y.as<float>().end());
   };
   using V = std::vector<float>;
@@ -243,5 +294,7 @@ TEST_CASE("resize: nearest and linear at the three coordinate rules") {
   CHECK(resized(7, "linear", "align_corners") == V{0, 0.5, 1, 1.5, 2, 2.5, 3});
   CHECK(resized(2, "linear", "asymmetric") == V{0, 2});
   CHECK(resized(4, "linear", "half_pixel") == V{0, 1, 2, 3});
-  CHECK(refused("resize", {TensorType(DType::f32, Shape{4})}, {{"shape", Ints{4}}, {"mode", std::string("cubic")}}).find("'cubic'") != std::string::npos);
+  CHECK(refused("resize", {TensorType(DType::f32, Shape{4})},
+                {{"shape", Ints{4}}, {"mode", std::string("cubic")}})
+            .find("'cubic'") != std::string::npos);
 }

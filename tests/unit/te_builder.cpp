@@ -34,8 +34,10 @@ TEST_CASE("te: equal expressions are one, integer constants fold, neutral elemen
     CHECK((b.i64(7) % b.i64(-2)).id == b.i64(-1).id);
     CHECK((b.i64(7) / b.i64(0)).id == b.i64(0).id);
     CHECK((b.i64(INT64_MIN) / b.i64(-1)).id == b.i64(INT64_MIN).id);
-    CHECK((b.imm_int(DType::i8, 127) + b.imm_int(DType::i8, 1)).id == b.imm_int(DType::i8, -128).id);
-    CHECK((b.imm_int(DType::u64, -1) / b.imm_int(DType::u64, 2)).id == b.imm_int(DType::u64, INT64_MAX).id);
+    CHECK((b.imm_int(DType::i8, 127) + b.imm_int(DType::i8, 1)).id ==
+          b.imm_int(DType::i8, -128).id);
+    CHECK((b.imm_int(DType::u64, -1) / b.imm_int(DType::u64, 2)).id ==
+          b.imm_int(DType::u64, INT64_MAX).id);
     CHECK((b.i64(2) < b.i64(3)).id == b.imm_int(DType::boolean, 1).id);
     CHECK(select(b.imm_int(DType::boolean, 0), i[0], b.i64(9)).id == b.i64(9).id);
     E x = b.input(0)({i[0]});
@@ -64,15 +66,23 @@ TEST_CASE("te: every broken law is described") {
   CHECK(broken([](Compute& c) { c.stages[0].dtype = DType::f64; }) != "");
   CHECK(broken([](Compute& c) { c.stages[0].axes.pop_back(); }) != "");
   CHECK(broken([](Compute& c) { c.stages[0].axes[0].extent = -1; }) != "");
-  CHECK(broken([](Compute& c) { c.stages[0].axes[0].extent = 9; }).find("0..8 on axis 0 of extent 8") != std::string::npos);
+  CHECK(broken([](Compute& c) {
+          c.stages[0].axes[0].extent = 9;
+        }).find("0..8 on axis 0 of extent 8") != std::string::npos);
   CHECK(broken([](Compute& c) { c.stages[0].reduce.push_back({"r", 2}); }) != "");
   CHECK(broken([](Compute& c) { c.stages[0].value = 99; }) != "");
-  CHECK(broken([](Compute& c) { c.exprs.back().args[0] = static_cast<ExprId>(c.exprs.size() - 1); }) != "");
+  CHECK(broken([](Compute& c) {
+          c.exprs.back().args[0] = static_cast<ExprId>(c.exprs.size() - 1);
+        }) != "");
   CHECK(broken([](Compute& c) { c.exprs.back().args.pop_back(); }) != "");
   CHECK(broken([](Compute& c) { c.exprs.back().op = ScalarOp::logical_and; }) != "");
-  CHECK(broken([](Compute& c) { c.exprs.push_back(c.exprs[0]); }).find("equal") != std::string::npos);
+  CHECK(broken([](Compute& c) { c.exprs.push_back(c.exprs[0]); }).find("equal") !=
+        std::string::npos);
   CHECK(broken([](Compute& c) { c.inputs[0].dims[0] = tenon::Dim::symbol(0); }) != "");
-  CHECK(broken([](Compute& c) { for (Expr& e : c.exprs) if (e.kind == Kind::load) e.n = 2; }) != "");  // its own stage
+  CHECK(broken([](Compute& c) {
+          for (Expr& e : c.exprs)
+            if (e.kind == Kind::load) e.n = 2;
+        }) != "");  // its own stage
 }
 
 TEST_CASE("te: a reduction axis outside of its reduce, two reduces, integer operations on floats") {
@@ -88,7 +98,8 @@ TEST_CASE("te: a reduction axis outside of its reduce, two reduces, integer oper
   }));
   CHECK(check(b.get()).find("outside of the reduce") != std::string::npos);
 
-  Compute bits = one_stage([](Builder& q, auto i) { return binary(ScalarOp::bit_and, q.input(0)(i), q.input(1)(i)); });
+  Compute bits = one_stage(
+      [](Builder& q, auto i) { return binary(ScalarOp::bit_and, q.input(0)(i), q.input(1)(i)); });
   CHECK(check(bits) != "");
 }
 
@@ -105,13 +116,14 @@ TEST_CASE("te: a guarded load may leave its tensor, the same load unguarded may 
 
 TEST_CASE("te: affine indices through sums, constant factors and exact division") {
   Builder b({f32({64})});
-  Stage s;
+  Stage stage;
+  stage.axes = {{"i", 5}, {"j", 7}};
   Affine a;
   auto probe = [&](auto index) {
     Builder q({f32({1 << 20})});
     q.stage("s", {5, 7}, [&](auto i) {
       E e = index(q, i);
-      a = affine_of(q.get(), Stage{.axes = {{"i", 5}, {"j", 7}}}, e.id);
+      a = affine_of(q.get(), stage, e.id);
       return q.imm(DType::f32, 0);
     });
     return a;
@@ -129,6 +141,8 @@ TEST_CASE("te: affine indices through sums, constant factors and exact division"
   CHECK_FALSE(probe([](Builder&, auto i) { return (i[0] * 7 + i[1] + 1) / 7; }).ok);
   CHECK_FALSE(probe([](Builder&, auto i) { return i[0] * i[1]; }).ok);
   CHECK_FALSE(probe([](Builder& q, auto i) { return max(i[0], q.i64(2)); }).ok);
-  a = probe([](Builder& q, auto i) { return i[0] + q.i64(INT64_MAX) + q.i64(0) - i[1] + i[0] * INT64_MAX + i[0]; });
+  a = probe([](Builder& q, auto i) {
+    return i[0] + q.i64(INT64_MAX) + q.i64(0) - i[1] + i[0] * INT64_MAX + i[0];
+  });
   CHECK_FALSE(a.ok);  // the coefficient of i does not fit
 }

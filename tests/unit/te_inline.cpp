@@ -37,7 +37,8 @@ Compute inlined(const Compute& c, std::size_t stages) {
 TEST_CASE("inline: an elementwise chain becomes one stage") {
   Builder b({f32({5, 3})});
   T t = b.input(0);
-  for (int k = 0; k < 4; ++k) t = b.stage("s", {5, 3}, [&](auto i) { return t(i) + b.imm(DType::f32, k); });
+  for (int k = 0; k < 4; ++k)
+    t = b.stage("s", {5, 3}, [&](auto i) { return t(i) + b.imm(DType::f32, k); });
   b.output(t);
   inlined(b.take(), 1);
 }
@@ -45,7 +46,8 @@ TEST_CASE("inline: an elementwise chain becomes one stage") {
 TEST_CASE("inline: a chain of 1 500 stages") {
   Builder b({f32({3})});
   T t = b.input(0);
-  for (int k = 0; k < 1500; ++k) t = b.stage("s", {3}, [&](auto i) { return t(i) + b.imm(DType::f32, 1); });
+  for (int k = 0; k < 1500; ++k)
+    t = b.stage("s", {3}, [&](auto i) { return t(i) + b.imm(DType::f32, 1); });
   b.output(t);
   inlined(b.take(), 1);
 }
@@ -54,7 +56,9 @@ TEST_CASE("inline: a reduction takes its epilogue, with broadcast operands and t
   Builder b({f32({4, 6}), f32({6, 5}), f32({5})});
   T x = b.input(0), w = b.input(1), bias = b.input(2);
   T mm = b.stage("mm", {4, 5}, [&](auto i) {
-    return b.reduce(Fold::sum, {{"k", 6}}, [&](auto r) { return x({i[0], r[0]}) * w({r[0], i[1]}); });
+    return b.reduce(Fold::sum, {{"k", 6}}, [&](auto r) {
+      return x({i[0], r[0]}) * w({r[0], i[1]});
+    });
   });
   T sum = b.stage("sum", {4, 5}, [&](auto i) { return mm(i) + bias({i[1]}); });
   b.output(b.stage("relu", {4, 5}, [&](auto i) { return max(b.imm(DType::f32, 0), sum(i)); }));
@@ -68,7 +72,9 @@ TEST_CASE("inline: a reduction that is an output, loaded twice or transposed kee
     Builder b({f32({4, 4})});
     T x = b.input(0);
     T sum = b.stage("sum", {4, 4}, [&](auto i) {
-      return b.reduce(Fold::sum, {{"r", 4}}, [&](auto r) { return x({i[0], r[0]}) * x({r[0], i[1]}); });
+      return b.reduce(Fold::sum, {{"r", 4}}, [&](auto r) {
+        return x({i[0], r[0]}) * x({r[0], i[1]});
+      });
     });
     if (kind == 0) b.output(sum);
     b.output(b.stage("out", {4, 4}, [&](auto i) {
@@ -100,7 +106,8 @@ TEST_CASE("inline: padding before a reduction keeps its storage, after what is i
     return select(at >= 0 && at < 6, relu({at}), b.imm(DType::f32, 0));
   });
   b.output(b.stage("out", {6}, [&](auto i) {
-    return b.reduce(Fold::sum, {{"r", 3}}, [&](auto r) { return pad({i[0] + r[0]}) * b.input(1)({r[0]}); });
+    return b.reduce(Fold::sum, {{"r", 3}},
+                    [&](auto r) { return pad({i[0] + r[0]}) * b.input(1)({r[0]}); });
   }));
   inlined(b.take(), 2);
 }
@@ -113,7 +120,8 @@ TEST_CASE("inline: guards are pushed below what is inlined: padding of padding o
       return select(at >= 0 && at < n, t({at}), b.imm(DType::f32, v));
     });
   };
-  T sum = b.stage("sum", {5}, [&](auto i) { return b.input(0)(i) * b.input(1)(i) + b.imm(DType::f32, 1); });
+  T sum = b.stage("sum", {5},
+                  [&](auto i) { return b.input(0)(i) * b.input(1)(i) + b.imm(DType::f32, 1); });
   T once = padded(sum, 5, 3);
   T twice = padded(once, 7, 9);
   b.output(b.stage("out", {9}, [&](auto i) { return twice(i) * 2; }));
@@ -121,7 +129,8 @@ TEST_CASE("inline: guards are pushed below what is inlined: padding of padding o
   inlined(c, 1);
   std::mt19937 rng(1);
   std::vector<Tensor> in{small_integers(c.inputs[0], rng), small_integers(c.inputs[1], rng)};
-  CHECK(test::run(inline_stages(c), in)[0].bytes == test::TreeWalker(c, {in[0].bytes.data(), in[1].bytes.data()}).run()[0].bytes);
+  CHECK(test::run(inline_stages(c), in)[0].bytes ==
+        test::TreeWalker(c, {in[0].bytes.data(), in[1].bytes.data()}).run()[0].bytes);
 }
 
 TEST_CASE("inline: dead stages and expressions go") {
@@ -141,8 +150,11 @@ TEST_CASE("compose: parts are wired, inputs shared, a result named twice is copi
   const std::pair<std::uint32_t, std::uint32_t> results[] = {{1, 0}, {0, 0}, {1, 0}};
   Compute c = compose({f32({4}), f32({4})}, parts, results);
   REQUIRE(check(c) == "");
-  auto out = test::run(c, {test::tensor<float>({4}, {1, 2, 3, 4}), test::tensor<float>({4}, {5, 5, 5, 5})});
-  auto values = [&](std::size_t k) { return std::vector<float>(out[k].as<float>().begin(), out[k].as<float>().end()); };
+  auto out = test::run(
+      c, {test::tensor<float>({4}, {1, 2, 3, 4}), test::tensor<float>({4}, {5, 5, 5, 5})});
+  auto values = [&](std::size_t k) {
+    return std::vector<float>(out[k].as<float>().begin(), out[k].as<float>().end());
+  };
   CHECK(values(0) == std::vector<float>{-3, -1, 1, 3});  // (x - y) + x
   CHECK(values(1) == std::vector<float>{6, 7, 8, 9});
   CHECK(values(2) == values(0));
@@ -152,7 +164,8 @@ TEST_CASE("inline: random groups keep their values and their laws") {
   for (unsigned seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     std::mt19937 rng(seed);
-    const Shape shape{1 + static_cast<std::int64_t>(rng() % 4), 1 + static_cast<std::int64_t>(rng() % 4)};
+    const Shape shape{1 + static_cast<std::int64_t>(rng() % 4),
+                      1 + static_cast<std::int64_t>(rng() % 4)};
     const Shape square{shape[0], shape[0]};
     Builder b({f32(shape), f32(shape)});
     std::vector<T> tensors{b.input(0), b.input(1)};
@@ -168,7 +181,10 @@ TEST_CASE("inline: random groups keep their values and their laws") {
           E at = i[1] - 1;
           return select(at >= 0 && at < columns, x({i[0], at}), b.imm(DType::f32, 2)) - y(i);
         }
-        if (kind == 3) return b.reduce(Fold::sum, {{"r", columns}}, [&](auto r) { return x({i[0], r[0]}) - y({i[0], r[0]}); });
+        if (kind == 3)
+          return b.reduce(Fold::sum, {{"r", columns}}, [&](auto r) {
+            return x({i[0], r[0]}) - y({i[0], r[0]});
+          });
         if (kind == 4) return select(x(i) < y(i), y(i), x(i) * b.imm(DType::f32, 0.5));
         return x({i[0], b.i64(0)}) - b.imm(DType::f32, 1);
       }));
