@@ -96,8 +96,8 @@ TEST_CASE("every op: documented, consistent, lawful, and equal to the tree walke
     CHECK(d.doc.back() == '.');
     CHECK_MESSAGE((d.doc.find(':') != std::string::npos), "the doc gives the formula");
     CHECK(d.min_operands <= d.max_operands);
-    REQUIRE(d.infer != nullptr);
-    REQUIRE(d.compute != nullptr);
+    REQUIRE(bool(d.infer != nullptr));
+    REQUIRE(bool(d.compute != nullptr));
     for (const AttrSpec& a : d.attrs) CHECK(!a.doc.empty());
     CHECK((!d.commutative || d.min_operands == 2));
     int accepted = 0;
