@@ -17,6 +17,19 @@ constexpr std::array<AttrKind, 10> kind_of_alternative = {
     AttrKind::reals,   AttrKind::strings, AttrKind::dtype, AttrKind::type,   AttrKind::constant};
 static_assert(std::variant_size_v<AttrValue> == kind_of_alternative.size());
 
+/// Whether a value declared as `declared` may be `actual`: a symbol may stand for a size that is
+/// known by now.
+bool admits(const TensorType& declared, const TensorType& actual) {
+  if (declared.dtype != actual.dtype || declared.lanes != actual.lanes ||
+      declared.rank() != actual.rank())
+    return false;
+  for (std::size_t k = 0; k < declared.rank(); ++k)
+    if (declared.dims[k] != actual.dims[k] &&
+        (declared.dims[k].is_static() || !actual.dims[k].is_static()))
+      return false;
+  return true;
+}
+
 /// Checks one node; `at_` names it in every message.
 class NodeVerifier {
  public:
@@ -154,7 +167,7 @@ class NodeVerifier {
       return breach(
           law, fmt::format("{} results, but {} says {}", n_.results.size(), who, types.size()));
     for (std::size_t k = 0; k < types.size(); ++k)
-      if (types[k] != n_.results[k].type)
+      if (!admits(n_.results[k].type, types[k]))
         breach(law, fmt::format("result %{} is {}, but {} says {}", n_.results[k].id,
                                 text(n_.results[k].type), who, text(types[k])));
   }
@@ -174,7 +187,7 @@ class NodeVerifier {
       return breach(law, fmt::format("region {} has {} parameters, but {} are passed", r,
                                      have.size(), params.size()));
     for (std::size_t k = 0; k < have.size(); ++k)
-      if (have[k].type != params[k])
+      if (!admits(have[k].type, params[k]))
         breach(law, fmt::format("parameter {}%{} of region {} is {}, but {} is passed",
                                 counted && k == 0 ? "(counter) " : "", have[k].id, r,
                                 text(have[k].type), text(params[k])));
@@ -218,7 +231,7 @@ class NodeVerifier {
       return breach(15, fmt::format("@{} has {} parameters, got {} operands", *name, f.n_params(),
                                     n_.operands.size()));
     for (std::uint32_t k = 0; k < n_.operands.size(); ++k)
-      if (f.param(k).type() != n_.operands[k].type())
+      if (!admits(f.param(k).type(), n_.operands[k].type()))
         breach(15, fmt::format("parameter {} of @{} is {}, got {}", k, *name,
                                text(f.param(k).type()), text(n_.operands[k].type())));
     std::vector<TensorType> types;
