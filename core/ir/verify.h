@@ -30,8 +30,8 @@
 //  V14 branch: operand 0 is a boolean scalar, regions without parameters whose results have the
 //      node's types. loop: operand 0 is an i64 scalar; parameters are i64 and carried; the results
 //      of region and node have the carried types.
-//  V15 call: the callee exists, parameters and results have the types of the node. No function calls
-//      itself, however indirectly.
+//  V15 call: the callee exists, parameters and results have the types of the node. No function
+//      calls itself, however indirectly.
 //  V16 call_kernel: the callee exists; there is one operand per input and one result per output, of
 //      the elements and bytes of the kernel's buffer.
 //  V17 view: offset >= 0, and offset + bytes of the result lie within the operand. copy, debug: the
@@ -44,8 +44,8 @@
 //  V20 A schedule has one row per stage; its loops name axes of the stage, with steps > 0; a row at
 //      worker scratch names a later stage and one of its loops.
 //  V21 A kernel keeps the laws of tir::check.
-//  V22 A kernel's compute exists and has as many inputs and outputs, of the same elements and sizes,
-//      as the kernel.
+//  V22 A kernel's compute exists and has as many inputs and outputs, of the same elements and
+//      sizes, as the kernel.
 #ifndef TENON_CORE_IR_VERIFY_H
 #define TENON_CORE_IR_VERIFY_H
 
