@@ -14,7 +14,9 @@ class Breaches {
   static constexpr std::size_t cap = 20;
   /// Law `law` (the n of Vn) does not hold at `loc`.
   void add(int law, const Loc& loc, std::string what, std::string fix = "") {
-    if (!full()) diags_.push_back({.code = 3000 + law, .loc = loc, .what = std::move(what), .fix = std::move(fix)});
+    if (!full())
+      diags_.push_back(
+          {.code = 3000 + law, .loc = loc, .what = std::move(what), .fix = std::move(fix)});
   }
   void add(Diag d) {
     if (!full()) diags_.push_back(std::move(d));

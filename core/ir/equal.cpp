@@ -1,11 +1,21 @@
 // Structural equality, written apart from the printer so that each can catch the other's omissions.
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "tenon/op.h"
+#include "tenon/storage.h"
 
 namespace tenon {
 namespace {
+
+bool same_plan(const std::shared_ptr<const StoragePlan>& a, const std::shared_ptr<const StoragePlan>& b) {
+  if (a == b || !a || !b) return a == b;
+  const auto fields = [](const StoragePlan& p) {
+    return std::tie(p.request_hash, p.planner, p.version, p.options, p.slots, p.pools, p.cost, p.optimal, p.reproducible);
+  };
+  return fields(*a) == fields(*b);
+}
 
 class Comparer {
  public:
@@ -33,7 +43,7 @@ class Comparer {
       if (x.kernel != y.kernel || x.compute != y.compute || x.target != y.target || x.uses != y.uses)
         return differ("kernel @" + x.kernel.symbol);
     }
-    return true;
+    return same_plan(a_.plan, b_.plan) || differ("storage plan");
   }
 
  private:

@@ -5,8 +5,8 @@
 namespace tenon::tir {
 namespace {
 
-/// Calls `enter(id)` for each statement before, `leave(id)` after its bodies. Statements that do not exist are left out; one that
-/// stands in two places is entered once.
+/// Calls `enter(id)` for each statement before, `leave(id)` after its bodies. Statements that do
+/// not exist are left out; one that stands in two places is entered once.
 template <class Enter, class Leave>
 void walk(const Kernel& k, Enter enter, Leave leave) {
   struct Frame {
@@ -81,7 +81,8 @@ std::vector<ExprId> slots(const Stmt& s) {
 bool statements_in_order(const Kernel& k) {
   StmtId next = 0;
   bool ordered = true;
-  walk(k, [](StmtId) {}, [&](StmtId id) { ordered = ordered && id == next++; });
+  walk(
+      k, [](StmtId) {}, [&](StmtId id) { ordered = ordered && id == next++; });
   return ordered && next == k.stmts.size();
 }
 
@@ -91,7 +92,10 @@ Kernel renumbered(const Kernel& k) {
   std::vector<StmtId> number(k.stmts.size(), none);
   std::vector<StmtId> order;
   walk(
-      k, [&](StmtId id) { for (ExprId e : slots(k.stmts[id])) exprs.visit(e); },
+      k,
+      [&](StmtId id) {
+        for (ExprId e : slots(k.stmts[id])) exprs.visit(e);
+      },
       [&](StmtId id) {
         number[id] = static_cast<StmtId>(order.size());
         order.push_back(id);

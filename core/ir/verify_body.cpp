@@ -14,15 +14,16 @@ class FunctionVerifier {
 
   void run() {
     if (f_.body.results.size() != f_.result_names.size())
-      out_.add(7, f_.loc, fmt::format("@{}: {} results, but {} result names", f_.name, f_.body.results.size(),
-                                      f_.result_names.size()));
+      out_.add(7, f_.loc,
+               fmt::format("@{}: {} results, but {} result names", f_.name, f_.body.results.size(),
+                           f_.result_names.size()));
     enter(f_.body, false, f_.loc);
     while (!frames_.empty() && !out_.full()) step();
   }
 
  private:
-  /// One open body. A value is visible while the body that defines it is open and lies at or inside the innermost
-  /// isolated body.
+  /// One open body. A value is visible while the body that defines it is open and lies at or inside
+  /// the innermost isolated body.
   struct Frame {
     const Body* body = nullptr;
     std::size_t next = 0;         // node of the body
@@ -37,10 +38,17 @@ class FunctionVerifier {
 
   void enter(const Body& body, bool isolated, const Loc& loc) {
     const std::size_t depth = frames_.size();
-    frames_.push_back({&body, 0, 0, isolated ? depth : depth ? frames_.back().isolated_at : 0, loc});
+    frames_.push_back({&body, 0, 0,
+                       isolated ? depth
+                       : depth  ? frames_.back().isolated_at
+                                : 0,
+                       loc});
     const Node* e = body.entry;
-    if (e == nullptr || e->op != node::param || !e->operands.empty() || !e->attrs.empty() || !e->regions.empty())
-      out_.add(4, loc, fmt::format("@{}: the entry of a body must be a plain node of kind `param`", f_.name));
+    if (e == nullptr || e->op != node::param || !e->operands.empty() || !e->attrs.empty() ||
+        !e->regions.empty())
+      out_.add(
+          4, loc,
+          fmt::format("@{}: the entry of a body must be a plain node of kind `param`", f_.name));
     if (e != nullptr) define(*e, loc);
   }
 
@@ -51,7 +59,8 @@ class FunctionVerifier {
       if (last != nullptr && frame.next_region < last->regions.size()) {
         const Body& region = last->regions[frame.next_region++];
         if (frames_.size() > max_nesting) {
-          out_.add(12, last->loc, fmt::format("@{}: regions nest deeper than {}", f_.name, max_nesting));
+          out_.add(12, last->loc,
+                   fmt::format("@{}: regions nest deeper than {}", f_.name, max_nesting));
         } else {
           enter(region, last->op == node::primitive, last->loc);
         }
@@ -65,9 +74,12 @@ class FunctionVerifier {
     if (n == nullptr) {
       out_.add(8, frame.loc, fmt::format("@{}: a body holds a null node", f_.name));
     } else if (n->op.v >= m_.ops().size()) {
-      out_.add(8, n->loc, fmt::format("@{}: op number {} is not in the op table, which has {}", f_.name, n->op.v, m_.ops().size()));
+      out_.add(8, n->loc,
+               fmt::format("@{}: op number {} is not in the op table, which has {}", f_.name,
+                           n->op.v, m_.ops().size()));
     } else if (n->op == node::param) {
-      out_.add(4, n->loc, fmt::format("@{}: `param` stands in a body; it may only be its entry", f_.name));
+      out_.add(4, n->loc,
+               fmt::format("@{}: `param` stands in a body; it may only be its entry", f_.name));
     } else if (operands_visible(*n)) {
       verify_node(m_, index_, *n, out_);
     }
@@ -76,7 +88,8 @@ class FunctionVerifier {
   void leave() {
     const Frame& frame = frames_.back();
     for (const Value& v : frame.body->results)
-      if (const char* why = hidden(v)) out_.add(5, frame.loc, fmt::format("@{}: a result {}", f_.name, name_of(v, why)));
+      if (const char* why = hidden(v))
+        out_.add(5, frame.loc, fmt::format("@{}: a result {}", f_.name, name_of(v, why)));
     if (frame.body->entry != nullptr) places_[frame.body->entry].open = false;
     for (const Node* n : frame.body->nodes)
       if (n != nullptr) places_[n].open = false;
@@ -88,7 +101,8 @@ class FunctionVerifier {
     for (std::size_t k = 0; k < n.operands.size(); ++k) {
       const Value& v = n.operands[k];
       if (const char* why = hidden(v))
-        out_.add(5, n.loc, fmt::format("{}: operand {} {}", describe(m_, n), k, name_of(v, why)), "define it before this line");
+        out_.add(5, n.loc, fmt::format("{}: operand {} {}", describe(m_, n), k, name_of(v, why)),
+                 "define it before this line");
       exist = exist && v.node != nullptr && v.index < v.node->results.size();
     }
     return exist;
@@ -101,7 +115,8 @@ class FunctionVerifier {
     const auto it = places_.find(v.node);
     if (it == places_.end()) return "is not defined before its use";
     if (!it->second.open) return "is defined in a region that has ended";
-    return it->second.depth < frames_.back().isolated_at ? "is outside of an isolated region" : nullptr;
+    return it->second.depth < frames_.back().isolated_at ? "is outside of an isolated region"
+                                                         : nullptr;
   }
   static std::string name_of(const Value& v, const char* why) {
     if (v.node == nullptr || v.index >= v.node->results.size()) return why;
@@ -117,7 +132,9 @@ class FunctionVerifier {
       if (!ids_.try_emplace(r.id, &n).second)
         out_.add(6, loc, fmt::format("@{}: value id %{} is given twice", f_.name, r.id));
       if (r.id >= f_.next_id)
-        out_.add(6, loc, fmt::format("@{}: value id %{} is not below the function's next id {}", f_.name, r.id, f_.next_id));
+        out_.add(6, loc,
+                 fmt::format("@{}: value id %{} is not below the function's next id {}", f_.name,
+                             r.id, f_.next_id));
       if (const std::string why = breach_of_type(m_, r.type); !why.empty())
         out_.add(3, loc, fmt::format("@{}: type of %{}: {}", f_.name, r.id, why));
     }
@@ -145,7 +162,8 @@ std::vector<const Function*> callees(const ModuleIndex& index, const Function& f
       if (n->op != node::call) continue;
       const auto* callee = n->attrs.get<std::string>("callee");
       if (callee == nullptr) continue;
-      if (auto it = index.functions.find(*callee); it != index.functions.end()) out.push_back(it->second);
+      if (auto it = index.functions.find(*callee); it != index.functions.end())
+        out.push_back(it->second);
     }
   }
   return out;
@@ -181,8 +199,10 @@ void verify_calls(const Module& m, const ModuleIndex& index, Breaches& out) {
       if (auto [it, fresh] = marks.try_emplace(callee, Mark::open); fresh) {
         stack.push_back({callee, callees(index, *callee)});
       } else if (it->second == Mark::open) {
-        out.add(15, callee->loc, fmt::format("@{} calls itself{}", callee->name,
-                                             callee == top.f ? std::string() : fmt::format(" by way of @{}", top.f->name)),
+        out.add(15, callee->loc,
+                fmt::format(
+                    "@{} calls itself{}", callee->name,
+                    callee == top.f ? std::string() : fmt::format(" by way of @{}", top.f->name)),
                 "use a `loop` node");
       }
     }

@@ -7,11 +7,28 @@
 namespace tenon {
 namespace {
 
-constexpr std::array<std::string_view, 10> kind_names = {"a boolean", "an integer",        "a real number",     "a string",   "a list of integers",
-                                                         "a list of real numbers", "a list of strings", "an element type", "a type", "a constant"};
-constexpr std::array<AttrKind, 10> kind_of_alternative = {AttrKind::boolean, AttrKind::integer, AttrKind::real,    AttrKind::string, AttrKind::ints,
-                                                          AttrKind::reals,   AttrKind::strings, AttrKind::dtype, AttrKind::type,   AttrKind::constant};
+constexpr std::array<std::string_view, 10> kind_names = {
+    "a boolean",         "an integer",         "a real number",
+    "a string",          "a list of integers", "a list of real numbers",
+    "a list of strings", "an element type",    "a type",
+    "a constant"};
+constexpr std::array<AttrKind, 10> kind_of_alternative = {
+    AttrKind::boolean, AttrKind::integer, AttrKind::real,  AttrKind::string, AttrKind::ints,
+    AttrKind::reals,   AttrKind::strings, AttrKind::dtype, AttrKind::type,   AttrKind::constant};
 static_assert(std::variant_size_v<AttrValue> == kind_of_alternative.size());
+
+/// Whether a value declared as `declared` may be `actual`: a symbol may stand for a size that is
+/// known by now.
+bool admits(const TensorType& declared, const TensorType& actual) {
+  if (declared.dtype != actual.dtype || declared.lanes != actual.lanes ||
+      declared.rank() != actual.rank())
+    return false;
+  for (std::size_t k = 0; k < declared.rank(); ++k)
+    if (declared.dims[k] != actual.dims[k] &&
+        (declared.dims[k].is_static() || !actual.dims[k].is_static()))
+      return false;
+  return true;
+}
 
 /// Checks one node; `at_` names it in every message.
 class NodeVerifier {
@@ -23,15 +40,24 @@ class NodeVerifier {
     bool ok = counts();
     ok = attributes() && ok;
     if (!ok) return;
-    if (n_.op == node::constant) constant();
-    else if (n_.op == node::primitive) region_signature(13, 0, operand_types(0), false);
-    else if (n_.op == node::branch) branch();
-    else if (n_.op == node::loop) loop();
-    else if (n_.op == node::call) call();
-    else if (n_.op == node::call_kernel) call_kernel();
-    else if (n_.op == node::view) view();
-    else if (n_.op == node::copy || n_.op == node::debug) pass_on();
-    else if (def_.infer != nullptr) inferred();
+    if (n_.op == node::constant)
+      constant();
+    else if (n_.op == node::primitive)
+      region_signature(13, 0, operand_types(0), false);
+    else if (n_.op == node::branch)
+      branch();
+    else if (n_.op == node::loop)
+      loop();
+    else if (n_.op == node::call)
+      call();
+    else if (n_.op == node::call_kernel)
+      call_kernel();
+    else if (n_.op == node::view)
+      view();
+    else if (n_.op == node::copy || n_.op == node::debug)
+      pass_on();
+    else if (def_.infer != nullptr)
+      inferred();
   }
 
  private:
@@ -41,21 +67,27 @@ class NodeVerifier {
   std::string text(const TensorType& t) const { return tenon::text(m_, t); }
 
   static std::string range(std::uint32_t lo, std::uint32_t hi) {
-    return hi == UINT32_MAX ? fmt::format("at least {}", lo) : lo == hi ? fmt::format("{}", lo) : fmt::format("{} to {}", lo, hi);
+    return hi == UINT32_MAX ? fmt::format("at least {}", lo)
+           : lo == hi       ? fmt::format("{}", lo)
+                            : fmt::format("{} to {}", lo, hi);
   }
 
   bool counts() {
     const std::size_t operands = n_.operands.size();
     bool ok = true;
-    if (operands < def_.min_operands || (operands > def_.max_operands && def_.max_operands != UINT32_MAX)) {
-      breach(9, fmt::format("takes {} operands, got {}", range(def_.min_operands, def_.max_operands), operands));
+    if (operands < def_.min_operands ||
+        (operands > def_.max_operands && def_.max_operands != UINT32_MAX)) {
+      breach(9, fmt::format("takes {} operands, got {}",
+                            range(def_.min_operands, def_.max_operands), operands));
       ok = false;
     }
     if (def_.n_results != UINT32_MAX && n_.results.size() != def_.n_results) {
       breach(9, fmt::format("gives {} results, got {}", def_.n_results, n_.results.size()));
       ok = false;
     }
-    const std::size_t regions = n_.op == node::branch ? 2 : n_.op == node::loop || n_.op == node::primitive ? 1 : 0;
+    const std::size_t regions = n_.op == node::branch                             ? 2
+                                : n_.op == node::loop || n_.op == node::primitive ? 1
+                                                                                  : 0;
     if (n_.regions.size() != regions) {
       breach(9, fmt::format("has {} regions, got {}", regions, n_.regions.size()));
       ok = false;
@@ -72,8 +104,9 @@ class NodeVerifier {
         breach(10, fmt::format("attribute `{}` is missing", spec.name), spec.doc);
         ok = false;
       } else if (kind_of_alternative[v->index()] != spec.kind) {
-        breach(10, fmt::format("attribute `{}` is {}, not {}", spec.name, kind_names[v->index()],
-                               kind_names[static_cast<std::size_t>(spec.kind)]),
+        breach(10,
+               fmt::format("attribute `{}` is {}, not {}", spec.name, kind_names[v->index()],
+                           kind_names[static_cast<std::size_t>(spec.kind)]),
                spec.kind == AttrKind::real ? "write a real number with a point: 1.0" : "");
         ok = false;
       }
@@ -100,7 +133,8 @@ class NodeVerifier {
     }
     const auto bytes = byte_size((*c)->type);
     if (!bytes || *bytes != (*c)->bytes.size()) {
-      breach(18, fmt::format("attribute `{}`: a constant of type {} has {} bytes", key, text((*c)->type), (*c)->bytes.size()));
+      breach(18, fmt::format("attribute `{}`: a constant of type {} has {} bytes", key,
+                             text((*c)->type), (*c)->bytes.size()));
       return false;
     }
     return true;
@@ -110,7 +144,8 @@ class NodeVerifier {
     const auto* c = n_.attrs.get<Constant>("value");
     if (c == nullptr) return breach(18, "a constant needs an attribute `value`");
     if ((*c)->type != n_.results[0].type)
-      breach(11, fmt::format("the result is {}, but the constant is {}", text(n_.results[0].type), text((*c)->type)));
+      breach(11, fmt::format("the result is {}, but the constant is {}", text(n_.results[0].type),
+                             text((*c)->type)));
   }
 
   void inferred() {
@@ -129,10 +164,12 @@ class NodeVerifier {
   /// `types` are what the node's results should have.
   void match_results(int law, const std::vector<TensorType>& types, std::string_view who) {
     if (types.size() != n_.results.size())
-      return breach(law, fmt::format("{} results, but {} says {}", n_.results.size(), who, types.size()));
+      return breach(
+          law, fmt::format("{} results, but {} says {}", n_.results.size(), who, types.size()));
     for (std::size_t k = 0; k < types.size(); ++k)
-      if (types[k] != n_.results[k].type)
-        breach(law, fmt::format("result %{} is {}, but {} says {}", n_.results[k].id, text(n_.results[k].type), who, text(types[k])));
+      if (!admits(n_.results[k].type, types[k]))
+        breach(law, fmt::format("result %{} is {}, but {} says {}", n_.results[k].id,
+                                text(n_.results[k].type), who, text(types[k])));
   }
 
   std::vector<TensorType> operand_types(std::size_t from) const {
@@ -142,14 +179,17 @@ class NodeVerifier {
   }
 
   /// Region `r` has parameters of types `params` and its results are those of the node.
-  void region_signature(int law, std::size_t r, const std::vector<TensorType>& params, bool counted) {
+  void region_signature(int law, std::size_t r, const std::vector<TensorType>& params,
+                        bool counted) {
     const Body& body = n_.regions[r];
     const auto& have = body.entry->results;
     if (have.size() != params.size())
-      return breach(law, fmt::format("region {} has {} parameters, but {} are passed", r, have.size(), params.size()));
+      return breach(law, fmt::format("region {} has {} parameters, but {} are passed", r,
+                                     have.size(), params.size()));
     for (std::size_t k = 0; k < have.size(); ++k)
-      if (have[k].type != params[k])
-        breach(law, fmt::format("parameter {}%{} of region {} is {}, but {} is passed", counted && k == 0 ? "(counter) " : "", have[k].id, r,
+      if (!admits(have[k].type, params[k]))
+        breach(law, fmt::format("parameter {}%{} of region {} is {}, but {} is passed",
+                                counted && k == 0 ? "(counter) " : "", have[k].id, r,
                                 text(have[k].type), text(params[k])));
     std::vector<TensorType> types;
     for (const Value& v : body.results)
@@ -165,7 +205,8 @@ class NodeVerifier {
 
   void loop() {
     const TensorType counter(DType::i64, std::vector<Dim>{});
-    if (n_.operands[0].type() != counter) breach(14, fmt::format("operand 0 is {}, not i64[]", text(n_.operands[0].type())));
+    if (n_.operands[0].type() != counter)
+      breach(14, fmt::format("operand 0 is {}, not i64[]", text(n_.operands[0].type())));
     std::vector<TensorType> params = operand_types(0);
     params[0] = counter;
     region_signature(14, 0, params, true);
@@ -182,14 +223,17 @@ class NodeVerifier {
     const std::string* name = callee(15);
     if (name == nullptr) return;
     const auto it = index_.functions.find(*name);
-    if (it == index_.functions.end()) return breach(15, fmt::format("there is no function @{}", *name));
+    if (it == index_.functions.end())
+      return breach(15, fmt::format("there is no function @{}", *name));
     const Function& f = *it->second;
     if (f.body.entry == nullptr) return;
     if (f.n_params() != n_.operands.size())
-      return breach(15, fmt::format("@{} has {} parameters, got {} operands", *name, f.n_params(), n_.operands.size()));
+      return breach(15, fmt::format("@{} has {} parameters, got {} operands", *name, f.n_params(),
+                                    n_.operands.size()));
     for (std::uint32_t k = 0; k < n_.operands.size(); ++k)
-      if (f.param(k).type() != n_.operands[k].type())
-        breach(15, fmt::format("parameter {} of @{} is {}, got {}", k, *name, text(f.param(k).type()), text(n_.operands[k].type())));
+      if (!admits(f.param(k).type(), n_.operands[k].type()))
+        breach(15, fmt::format("parameter {} of @{} is {}, got {}", k, *name,
+                               text(f.param(k).type()), text(n_.operands[k].type())));
     std::vector<TensorType> types;
     for (const Value& v : f.body.results)
       if (v.node != nullptr && v.index < v.node->results.size()) types.push_back(v.type());
@@ -212,14 +256,17 @@ class NodeVerifier {
         ++out;
       }
     }
-    if (in != n_.operands.size()) breach(16, fmt::format("@{} has {} inputs, got {} operands", *name, in, n_.operands.size()));
-    if (out != n_.results.size()) breach(16, fmt::format("@{} has {} outputs, got {} results", *name, out, n_.results.size()));
+    if (in != n_.operands.size())
+      breach(16, fmt::format("@{} has {} inputs, got {} operands", *name, in, n_.operands.size()));
+    if (out != n_.results.size())
+      breach(16, fmt::format("@{} has {} outputs, got {} results", *name, out, n_.results.size()));
   }
 
   void buffer(const tir::Buffer& b, const TensorType& t, const char* what, std::size_t k) {
     const auto n = elements(t);
     if (b.dtype == t.dtype && n && *n * t.lanes == b.elements) return;
-    breach(16, fmt::format("{} {} is {}, but the kernel's buffer `{}` holds {} of {}", what, k, text(t), b.name, b.elements, name(b.dtype)));
+    breach(16, fmt::format("{} {} is {}, but the kernel's buffer `{}` holds {} of {}", what, k,
+                           text(t), b.name, b.elements, name(b.dtype)));
   }
 
   void view() {
@@ -227,14 +274,14 @@ class NodeVerifier {
     if (offset == nullptr) return breach(17, "a view needs an integer attribute `offset`");
     const auto whole = byte_size(n_.operands[0].type()), part = byte_size(n_.results[0].type);
     if (!whole || !part) return;  // symbolic: the plan is made after shapes are static
-    const auto end = *offset < 0 ? std::nullopt : checked_add(static_cast<std::uint64_t>(*offset), *part);
+    const auto end =
+        *offset < 0 ? std::nullopt : checked_add(static_cast<std::uint64_t>(*offset), *part);
     if (!end || *end > *whole)
-      breach(17, fmt::format("{} bytes at offset {} do not lie within the operand's {} bytes", *part, *offset, *whole));
+      breach(17, fmt::format("{} bytes at offset {} do not lie within the operand's {} bytes",
+                             *part, *offset, *whole));
   }
 
-  void pass_on() {
-    match_results(17, {n_.operands[0].type()}, "the operand");
-  }
+  void pass_on() { match_results(17, {n_.operands[0].type()}, "the operand"); }
 
   const Module& m_;
   const ModuleIndex& index_;
@@ -266,7 +313,8 @@ std::string breach_of_type(const Module& m, const TensorType& t) {
   for (const Dim& d : t.dims) {
     known = known && d.is_static();
     if (!d.is_static() && d.symbol_index() >= m.symbols.size())
-      return fmt::format("symbol number {} does not exist; the module has {}", d.symbol_index(), m.symbols.size());
+      return fmt::format("symbol number {} does not exist; the module has {}", d.symbol_index(),
+                         m.symbols.size());
   }
   return known && !byte_size(t) ? "the size passes 2^63 bytes" : "";
 }

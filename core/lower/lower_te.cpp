@@ -52,7 +52,9 @@ Result<Lowered> lower_one(const te::Compute& composed, const BoundLowering& b) {
   if (!schedule) return schedule.errors();
   auto kernel = b.kernel->kernel(*compute, *schedule, b.target, b.kernel_options);
   if (!kernel) return kernel.errors();
-  return Lowered{std::move(*compute), std::move(*schedule), std::move(*kernel)};
+  if (std::string why = tir::check(*kernel); !why.empty())
+    return Diag{.code = 3021, .what = fmt::format("lowering '{}' made a kernel that breaks the laws: {}", b.kernel->id, why)};
+  return Lowered{std::move(*compute), std::move(*schedule), tir::renumbered(*kernel)};
 }
 
 class LowerTE {

@@ -10,7 +10,11 @@ constexpr std::uint32_t most_nodes = 24, most_depth = 12;
 }  // namespace
 
 Layout::Layout(std::span<const Shape> exprs, std::span<const ExprId> roots)
-    : exprs_(exprs), uses_(exprs.size()), inside_(exprs.size()), slot_(exprs.size()), item_of_(exprs.size()) {
+    : exprs_(exprs),
+      uses_(exprs.size()),
+      inside_(exprs.size()),
+      slot_(exprs.size()),
+      item_of_(exprs.size()) {
   for (const Shape& e : exprs)
     for (ExprId a : e.args)
       if (a < uses_.size()) ++uses_[a];
@@ -21,8 +25,8 @@ Layout::Layout(std::span<const Shape> exprs, std::span<const ExprId> roots)
     for (ExprId id = items_[k].first; id <= items_[k].root; ++id) item_of_[id] = k;
 }
 
-/// Puts `id` on top of the items and takes in those of its operands that it can. What it takes must be the last items, in
-/// the order of its operands.
+/// Puts `id` on top of the items and takes in those of its operands that it can. What it takes must
+/// be the last items, in the order of its operands.
 void Layout::place(ExprId id) {
   const auto& args = exprs_[id].args;
   Item made{id, id};
@@ -31,8 +35,10 @@ void Layout::place(ExprId id) {
   bool ordered = true, refused = false;
   for (std::size_t k = args.size(); k-- > 0;) {
     const ExprId a = args[k];
-    bool taken = !refused && kept > 0 && items_[kept - 1].root == a && (exprs_[a].leaf ? exprs_[a].first : uses_[a] == 1);
-    if (taken && (made.nodes + items_[kept - 1].nodes > most_nodes || items_[kept - 1].depth >= most_depth)) {
+    bool taken = !refused && kept > 0 && items_[kept - 1].root == a &&
+                 (exprs_[a].leaf ? exprs_[a].first : uses_[a] == 1);
+    if (taken && (made.nodes + items_[kept - 1].nodes > most_nodes ||
+                  items_[kept - 1].depth >= most_depth)) {
       refused = true;
       taken = false;
     }
@@ -69,8 +75,10 @@ std::vector<ExprId> Layout::lines_before(std::span<const ExprId> roots) {
     if (r >= exprs_.size() || item_of_[r] < next_) continue;
     const bool leaf = exprs_[r].leaf;
     const bool whole = items_[item_of_[r]].root == r && (leaf ? exprs_[r].first : uses_[r] == 1);
-    if (!whole) from = std::max(from, item_of_[r] + 1);
-    else if (std::ranges::find(here, item_of_[r]) == here.end()) here.push_back(item_of_[r]);
+    if (!whole)
+      from = std::max(from, item_of_[r] + 1);
+    else if (std::ranges::find(here, item_of_[r]) == here.end())
+      here.push_back(item_of_[r]);
   }
   std::erase_if(here, [&](std::size_t k) { return k < from; });
   for (std::size_t k = 1; k < here.size(); ++k)

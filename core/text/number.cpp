@@ -37,7 +37,8 @@ double widen(Format f, std::uint64_t bits) {
   const int bias = (1 << (f.exponent - 1)) - 1;
   const auto mantissa = static_cast<double>(bits & ((1u << f.mantissa) - 1));
   const int e = static_cast<int>(bits >> f.mantissa) & ((1 << f.exponent) - 1);
-  const double v = e == 0 ? std::ldexp(mantissa, 1 - bias - f.mantissa) : std::ldexp(mantissa + (1 << f.mantissa), e - bias - f.mantissa);
+  const double v = e == 0 ? std::ldexp(mantissa, 1 - bias - f.mantissa)
+                          : std::ldexp(mantissa + (1 << f.mantissa), e - bias - f.mantissa);
   return bits >> (f.exponent + f.mantissa) & 1 ? -v : v;
 }
 
@@ -49,10 +50,13 @@ std::optional<std::uint64_t> narrow(Format f, double v) {
   int e = 0;
   std::frexp(v, &e);  // 2^(e-1) <= |v| < 2^e
   const int unit = std::max(e - 1, 1 - bias) - f.mantissa;
-  const double steps = std::nearbyint(std::ldexp(std::fabs(v), -unit));  // exact but for this rounding
+  const double steps =
+      std::nearbyint(std::ldexp(std::fabs(v), -unit));  // exact but for this rounding
   // A mantissa that rounds up to the next power of two carries into the exponent by itself.
   const int e_field = e - 1 < 1 - bias ? 0 : e - 1 + bias;
-  const auto field = static_cast<std::int64_t>(e_field == 0 ? 0 : e_field - 1) * (std::int64_t{1} << f.mantissa) + static_cast<std::int64_t>(steps);
+  const auto field =
+      static_cast<std::int64_t>(e_field == 0 ? 0 : e_field - 1) * (std::int64_t{1} << f.mantissa) +
+      static_cast<std::int64_t>(steps);
   if (field >= (std::int64_t{(1 << f.exponent) - 1} << f.mantissa)) return std::nullopt;
   return sign | static_cast<std::uint64_t>(field);
 }
@@ -65,7 +69,8 @@ std::uint64_t infinity(DType t) {
 
 std::string float_text(DType t, std::uint64_t bits) {
   const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << (tenon::bits(t) - 1));
-  if (magnitude > infinity(t)) return bits == usual_nan(t) ? "nan" : fmt::format("nan(0x{:x})", bits);
+  if (magnitude > infinity(t))
+    return bits == usual_nan(t) ? "nan" : fmt::format("nan(0x{:x})", bits);
   if (magnitude == infinity(t)) return bits == magnitude ? "inf" : "-inf";
   if (t == DType::f64) return digits(std::bit_cast<double>(bits));
   if (t == DType::f32) return digits(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
@@ -90,7 +95,10 @@ std::optional<std::uint64_t> float_of(DType t, std::string_view s) {
 }  // namespace
 
 std::uint64_t usual_nan(DType t) {
-  return t == DType::f64 ? 0x7FF8000000000000 : t == DType::f32 ? 0x7FC00000 : t == DType::f16 ? 0x7E00 : 0x7FC0;
+  return t == DType::f64   ? 0x7FF8000000000000
+         : t == DType::f32 ? 0x7FC00000
+         : t == DType::f16 ? 0x7E00
+                           : 0x7FC0;
 }
 
 std::string real_text(double v) { return float_text(DType::f64, std::bit_cast<std::uint64_t>(v)); }

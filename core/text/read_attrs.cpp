@@ -17,17 +17,21 @@ Dim read_dim(Reader& r, const ReadContext& ctx) {
   if (ctx.symbols != nullptr)
     for (std::size_t k = 0; k < ctx.symbols->size(); ++k)
       if ((*ctx.symbols)[k].name == name) return Dim::symbol(static_cast<std::uint32_t>(k));
-  r.fail(t, code::unknown, fmt::format("there is no symbol \"{}\"", name), "declare it before its use: symbol \"n\" [1, 8]");
+  r.fail(t, code::unknown, fmt::format("there is no symbol \"{}\"", name),
+         "declare it before its use: symbol \"n\" [1, 8]");
 }
 
 void append_bits(std::vector<std::byte>& bytes, DType t, std::uint64_t k, std::uint64_t element) {
   const unsigned width = bits(t);
   if (width < 8) {
-    if (k % 2 == 0) bytes.push_back(static_cast<std::byte>(element));
-    else bytes.back() |= static_cast<std::byte>(element << 4);
+    if (k % 2 == 0)
+      bytes.push_back(static_cast<std::byte>(element));
+    else
+      bytes.back() |= static_cast<std::byte>(element << 4);
     return;
   }
-  for (unsigned b = 0; b < width / 8; ++b) bytes.push_back(static_cast<std::byte>(element >> (8 * b)));
+  for (unsigned b = 0; b < width / 8; ++b)
+    bytes.push_back(static_cast<std::byte>(element >> (8 * b)));
 }
 
 std::uint64_t read_element(Reader& r, DType t) {
@@ -57,11 +61,15 @@ Constant read_blob(Reader& r, const ReadContext& ctx, const TensorType& type, co
   if (ctx.blobs != nullptr)
     if (auto it = ctx.blobs->find(hash); it != ctx.blobs->end()) found = &it->second;
   if (found == nullptr || *found == nullptr)
-    r.fail(first, code::blob, fmt::format("there are no bytes for the constant with hash {}", hash), "give the side file that was written with the text");
+    r.fail(first, code::blob, fmt::format("there are no bytes for the constant with hash {}", hash),
+           "give the side file that was written with the text");
   if ((*found)->bytes.size() != bytes)
-    r.fail(first, code::blob, fmt::format("the text says {} bytes, the side file has {}", bytes, (*found)->bytes.size()));
+    r.fail(
+        first, code::blob,
+        fmt::format("the text says {} bytes, the side file has {}", bytes, (*found)->bytes.size()));
   if ((*found)->type == type) return *found;
-  if (byte_size(type) != bytes) r.fail(first, code::blob, fmt::format("{} bytes are not a constant of this type", bytes));
+  if (byte_size(type) != bytes)
+    r.fail(first, code::blob, fmt::format("{} bytes are not a constant of this type", bytes));
   return make_constant(type, (*found)->bytes);
 }
 
@@ -69,7 +77,8 @@ Constant read_constant(Reader& r, const ReadContext& ctx) {
   const Token& first = r.take();  // const
   const TensorType type = read_type(r, ctx);
   const auto n = elements(type), bytes = byte_size(type);
-  if (!n || !bytes) r.fail(first, code::number, "a constant needs a static type of less than 2^63 bytes");
+  if (!n || !bytes)
+    r.fail(first, code::number, "a constant needs a static type of less than 2^63 bytes");
   if (r.accept_word("blob")) return read_blob(r, ctx, type, first);
   r.expect("[", "and the elements, or `blob`");
   std::vector<std::byte> data;
@@ -79,7 +88,8 @@ Constant read_constant(Reader& r, const ReadContext& ctx) {
     while (r.more("]"));
   }
   if (count != *n * type.lanes)
-    r.fail(first, code::number, fmt::format("the type has {} elements, the list {}", *n * type.lanes, count));
+    r.fail(first, code::number,
+           fmt::format("the type has {} elements, the list {}", *n * type.lanes, count));
   return make_constant(type, std::move(data));
 }
 
@@ -98,7 +108,8 @@ AttrValue read_list(Reader& r, std::string_view kind) {
         continue;
       }
       const Token& digits = t.is("-") ? r.peek(1) : t;
-      if (digits.kind == Tok::integer) ints.push_back(r.integer("an item"));
+      if (digits.kind == Tok::integer)
+        ints.push_back(r.integer("an item"));
       else {
         const std::uint64_t raw = read_element(r, DType::f64);
         reals.push_back(std::bit_cast<double>(raw));
@@ -106,7 +117,9 @@ AttrValue read_list(Reader& r, std::string_view kind) {
     } while (r.more("]"));
   }
   const int kinds = !ints.empty() + !reals.empty() + !strings.empty();
-  if (kinds > 1) r.fail(first, code::syntax, "the items of a list are of different kinds", "write reals with a point: 1.0");
+  if (kinds > 1)
+    r.fail(first, code::syntax, "the items of a list are of different kinds",
+           "write reals with a point: 1.0");
   if (!reals.empty() || kind == "reals") return reals;
   if (!strings.empty() || kind == "strings") return strings;
   return ints;
@@ -155,7 +168,8 @@ AttrValue read_attr(Reader& r, const ReadContext& ctx) {
   }
   const Token& digits = t.is("-") ? r.peek(1) : t;
   if (digits.kind == Tok::integer) return r.integer("a value");
-  if (digits.kind == Tok::real || digits.is_word("inf") || digits.is_word("nan")) return std::bit_cast<double>(read_element(r, DType::f64));
+  if (digits.kind == Tok::real || digits.is_word("inf") || digits.is_word("nan"))
+    return std::bit_cast<double>(read_element(r, DType::f64));
   r.unexpected("the value of an attribute");
 }
 
@@ -168,7 +182,8 @@ Attrs read_attrs(Reader& r, const ReadContext& ctx) {
     std::string key = r.word_or_string("the name of an attribute");
     r.expect("=", "after the name of an attribute");
     AttrValue v = read_attr(r, ctx);
-    if (attrs.find(key) != nullptr) r.error(t, code::twice, fmt::format("attribute `{}` is given twice", key));
+    if (attrs.find(key) != nullptr)
+      r.error(t, code::twice, fmt::format("attribute `{}` is given twice", key));
     attrs.set(std::move(key), std::move(v));
   } while (r.more("}"));
   return attrs;

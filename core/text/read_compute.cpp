@@ -76,7 +76,8 @@ class ComputeReader final : ExprReader {
   /// A tensor is introduced: its number must be the next.
   void tensor(std::size_t next) {
     const Token& t = r_.peek();
-    if (r_.index(Tok::percent, "a tensor, like %0") != next) r_.fail(t, code::unknown, fmt::format("tensors count up: this one is %{}", next));
+    if (r_.index(Tok::percent, "a tensor, like %0") != next)
+      r_.fail(t, code::unknown, fmt::format("tensors count up: this one is %{}", next));
   }
 
   std::vector<te::Axis> axes() {
@@ -117,7 +118,8 @@ class ComputeReader final : ExprReader {
   }
 
   ExprId special() override {
-    static constexpr std::string_view folds[] = {"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"};
+    static constexpr std::string_view folds[] = {"reduce_sum", "reduce_prod", "reduce_max",
+                                                 "reduce_min"};
     const Token& t = r_.peek();
     for (std::uint8_t f = 0; f < 4; ++f)
       if (t.is_word(folds[f]) && r_.peek(1).is("(")) return reduce(static_cast<te::Fold>(f));
@@ -137,21 +139,28 @@ class ComputeReader final : ExprReader {
   ExprId load() {
     const Token& t = r_.peek();
     const std::uint32_t n = r_.index(Tok::percent, "a tensor, like %0");
-    if (n >= c_.inputs.size() + c_.stages.size()) r_.fail(t, code::unknown, fmt::format("there is no tensor %{} before this line", n));
+    if (n >= c_.inputs.size() + c_.stages.size())
+      r_.fail(t, code::unknown, fmt::format("there is no tensor %{} before this line", n));
     r_.expect("[", "before the index");
     std::vector<ExprId> a = args("]");
-    const DType otherwise = n < c_.inputs.size() ? c_.inputs[n].dtype : c_.stages[n - c_.inputs.size()].dtype;
-    return add({.kind = te::Kind::load, .dtype = suffix({otherwise, 1}).dtype, .n = n, .args = std::move(a)});
+    const DType otherwise =
+        n < c_.inputs.size() ? c_.inputs[n].dtype : c_.stages[n - c_.inputs.size()].dtype;
+    return add({.kind = te::Kind::load,
+                .dtype = suffix({otherwise, 1}).dtype,
+                .n = n,
+                .args = std::move(a)});
   }
 
   /// Equal expressions are one: a law of TE, so that text need not name what it says twice.
   ExprId add(te::Expr e) {
     const auto [it, fresh] = interned_.try_emplace(
-        {e.kind, e.op, e.fold, e.dtype, e.n, std::bit_cast<std::uint64_t>(e.f), e.i, e.args}, count());
+        {e.kind, e.op, e.fold, e.dtype, e.n, std::bit_cast<std::uint64_t>(e.f), e.i, e.args},
+        count());
     if (fresh) c_.exprs.push_back(std::move(e));
     return it->second;
   }
-  ExprId add_leaf(std::uint32_t kind, const tir::Type& t, std::uint32_t n, double f, std::int64_t i) override {
+  ExprId add_leaf(std::uint32_t kind, const tir::Type& t, std::uint32_t n, double f,
+                  std::int64_t i) override {
     return add({.kind = static_cast<te::Kind>(kind), .dtype = t.dtype, .n = n, .f = f, .i = i});
   }
   ExprId add_scalar(ScalarOp op, const tir::Type& t, std::vector<ExprId> a) override {
@@ -162,7 +171,8 @@ class ComputeReader final : ExprReader {
   void set_type(ExprId id, const tir::Type& t) override { c_.exprs[id].dtype = t.dtype; }
   ExprId count() const override { return static_cast<ExprId>(c_.exprs.size()); }
 
-  using Key = std::tuple<te::Kind, ScalarOp, te::Fold, DType, std::uint32_t, std::uint64_t, std::int64_t, std::vector<ExprId>>;
+  using Key = std::tuple<te::Kind, ScalarOp, te::Fold, DType, std::uint32_t, std::uint64_t,
+                         std::int64_t, std::vector<ExprId>>;
   te::Compute c_;
   te::Stage stage_;  // the open one
   std::map<Key, ExprId> interned_;
@@ -172,9 +182,12 @@ LoopSpec read_loop(Reader& r, const te::Stage& s) {
   LoopSpec l;
   l.axis = find_axis(r, s);
   if (r.accept("/")) l.step = r.integer("a step");
-  if (r.accept_word("parallel")) l.kind = LoopKind::parallel;
-  else if (r.accept_word("unroll")) l.kind = LoopKind::unroll;
-  else if (r.accept_word("vector")) l.kind = LoopKind::vector;
+  if (r.accept_word("parallel"))
+    l.kind = LoopKind::parallel;
+  else if (r.accept_word("unroll"))
+    l.kind = LoopKind::unroll;
+  else if (r.accept_word("vector"))
+    l.kind = LoopKind::vector;
   return l;
 }
 
@@ -194,7 +207,8 @@ Schedule read_schedule(Reader& r, const te::Compute& c) {
   const auto stage_number = [&](std::string_view what) {
     const Token& t = r.peek();
     const std::uint32_t n = r.index(Tok::percent, what);
-    if (n < c.inputs.size()) r.fail(t, code::unknown, fmt::format("%{} is an input, not a stage", n));
+    if (n < c.inputs.size())
+      r.fail(t, code::unknown, fmt::format("%{} is an input, not a stage", n));
     return n - static_cast<std::uint32_t>(c.inputs.size());
   };
   r.expect_word("schedule", "at the start of a schedule");
@@ -203,7 +217,9 @@ Schedule read_schedule(Reader& r, const te::Compute& c) {
   while (!r.accept("}")) {
     const Token& t = r.peek();
     if (stage_number("a stage, like %2") != s.stages.size() || s.stages.size() >= c.stages.size())
-      r.fail(t, code::unknown, fmt::format("rows stand in the order of the stages, of which there are {}", c.stages.size()));
+      r.fail(t, code::unknown,
+             fmt::format("rows stand in the order of the stages, of which there are {}",
+                         c.stages.size()));
     const te::Stage& stage = c.stages[s.stages.size()];
     StageSchedule row;
     row.place = read_place(r);

@@ -10,24 +10,12 @@
 namespace tenon::text {
 namespace {
 
-struct Operator {
-  ScalarOp op;
-  Infix infix;
-};
-
-const Operator* operator_of(const Token& t) {
-  static constexpr ScalarOp ops[] = {ScalarOp::logical_or, ScalarOp::logical_and, ScalarOp::eq, ScalarOp::ne,  ScalarOp::lt,
-                                     ScalarOp::le,         ScalarOp::gt,          ScalarOp::ge, ScalarOp::add, ScalarOp::sub,
-                                     ScalarOp::mul,        ScalarOp::div,         ScalarOp::mod};
-  static const std::vector<Operator> table = [] {
-    std::vector<Operator> out;
-    for (ScalarOp op : ops) out.push_back({op, infix_of(op)});
-    return out;
-  }();
-  if (t.kind != Tok::symbol) return nullptr;
-  for (const Operator& o : table)
-    if (t.raw == o.infix.spelling) return &o;
-  return nullptr;
+std::optional<ScalarOp> operator_of(const Token& t) {
+  using enum ScalarOp;
+  if (t.kind != Tok::symbol) return std::nullopt;
+  for (ScalarOp op : {logical_or, logical_and, eq, ne, lt, le, gt, ge, add, sub, mul, div, mod})
+    if (t.raw == infix_of(op).spelling) return op;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -35,11 +23,12 @@ const Operator* operator_of(const Token& t) {
 ExprReader::ExprId ExprReader::expr(int strength) {
   const Reader::Deeper deeper(r_);
   ExprId left = primary();
-  while (const Operator* o = operator_of(r_.peek())) {
-    if (o->infix.strength < strength) break;
+  while (const std::optional<ScalarOp> op = operator_of(r_.peek())) {
+    const int binds = infix_of(*op).strength;
+    if (binds < strength) break;
     r_.take();
-    const ExprId right = expr(o->infix.strength + 1);
-    left = scalar(o->op, {left, right});
+    const ExprId right = expr(binds + 1);
+    left = scalar(*op, {left, right});
   }
   return left;
 }
@@ -51,10 +40,13 @@ void ExprReader::line() {
   const Token& first = r_.peek();
   ExprId id = expr();
   if (count() == before) {
-    if (first.kind == Tok::percent && first.text[0] == 'e') r_.fail(first, code::syntax, "an expression of its own must stand here, not only the name of another");
+    if (first.kind == Tok::percent && first.text[0] == 'e')
+      r_.fail(first, code::syntax,
+              "an expression of its own must stand here, not only the name of another");
     id = add_copy(id);  // like an earlier one
   }
-  if (!names_.try_emplace(name.text, id).second) r_.fail(name, code::twice, fmt::format("%{} is defined twice", name.text));
+  if (!names_.try_emplace(name.text, id).second)
+    r_.fail(name, code::twice, fmt::format("%{} is defined twice", name.text));
 }
 
 void ExprReader::lose_line(std::size_t start) {
@@ -77,8 +69,10 @@ tir::Type ExprReader::suffix(tir::Type otherwise) {
   return {t->first, t->second};
 }
 
-ExprReader::ExprId ExprReader::leaf(std::uint32_t kind, const tir::Type& t, std::uint32_t n, double f, std::int64_t i) {
-  const auto [it, fresh] = leaves_.try_emplace({kind, t.dtype, t.lanes, n, std::bit_cast<std::uint64_t>(f), i}, count());
+ExprReader::ExprId ExprReader::leaf(std::uint32_t kind, const tir::Type& t, std::uint32_t n,
+                                    double f, std::int64_t i) {
+  const auto [it, fresh] =
+      leaves_.try_emplace({kind, t.dtype, t.lanes, n, std::bit_cast<std::uint64_t>(f), i}, count());
   return fresh ? add_leaf(kind, t, n, f, i) : it->second;
 }
 
@@ -102,8 +96,8 @@ std::string ExprReader::word_in_angles(std::string_view what) {
 ExprReader::ExprId ExprReader::primary() {
   const Token& t = r_.peek();
   const bool word = t.kind == Tok::word;
-  if (t.is("-") || t.kind == Tok::integer || t.kind == Tok::real || t.is_word("inf") || t.is_word("nan") || t.is_word("true") ||
-      t.is_word("false"))
+  if (t.is("-") || t.kind == Tok::integer || t.kind == Tok::real || t.is_word("inf") ||
+      t.is_word("nan") || t.is_word("true") || t.is_word("false"))
     return literal();
   if (r_.accept("(")) {
     const ExprId id = expr();
@@ -113,7 +107,8 @@ ExprReader::ExprId ExprReader::primary() {
   }
   if (t.kind == Tok::percent && t.text[0] == 'e' && !r_.peek(1).is("[")) {
     const auto it = names_.find(t.text);
-    if (it == names_.end()) r_.fail(t, code::unknown, fmt::format("there is no expression %{} before this line", t.text));
+    if (it == names_.end())
+      r_.fail(t, code::unknown, fmt::format("there is no expression %{} before this line", t.text));
     if (it->second == tir::none) throw Abandon{};  // reported where it is defined
     r_.take();
     return it->second;
@@ -136,7 +131,8 @@ ExprReader::ExprId ExprReader::literal() {
   const tir::Type t = suffix({whole ? DType::i64 : DType::f32, 1});
   if (bits) {
     const auto raw = digits.starts_with("0x") ? hex_of(digits) : std::nullopt;
-    if (!raw || !is_float(t.dtype)) r_.fail(first, code::number, "these are not the bits of a NaN of 64 bits");
+    if (!raw || !is_float(t.dtype))
+      r_.fail(first, code::number, "these are not the bits of a NaN of 64 bits");
     return leaf(immediate_kind, t, 0, std::bit_cast<double>(*raw), 0);
   }
   if (!is_float(t.dtype)) {
@@ -164,7 +160,8 @@ ExprReader::ExprId ExprReader::call(ScalarOp op) {
 }
 
 ExprReader::ExprId ExprReader::scalar(ScalarOp op, std::vector<ExprId> args) {
-  tir::Type t = args.empty() ? tir::Type{} : type_of(args[op == ScalarOp::select && args.size() > 1 ? 1 : 0]);
+  tir::Type t =
+      args.empty() ? tir::Type{} : type_of(args[op == ScalarOp::select && args.size() > 1 ? 1 : 0]);
   if (is_comparison(op) || op == ScalarOp::is_nan) t.dtype = DType::boolean;
   return add_scalar(op, t, std::move(args));
 }

@@ -10,7 +10,8 @@
 namespace tenon::text {
 namespace {
 
-/// Attributes of the schema that the text leaves out take their default; what is missing for good, the verifier reports.
+/// Attributes of the schema that the text leaves out take their default; what is missing for good,
+/// the verifier reports.
 void fill_defaults(const OpDef& def, Attrs& attrs) {
   for (const AttrSpec& spec : def.attrs)
     if (spec.dflt && attrs.find(spec.name) == nullptr) attrs.set(spec.name, *spec.dflt);
@@ -78,7 +79,8 @@ class FunctionReader {
     const std::uint32_t id = r_.index(Tok::percent, "a value, like %3");
     if (auto it = values_.find(id); it != values_.end()) return it->second;
     if (lost_.contains(id)) throw Abandon{};  // its definition has been reported
-    r_.fail(t, code::unknown, fmt::format("value %{} is not defined before its use", id), "define it before this line");
+    r_.fail(t, code::unknown, fmt::format("value %{} is not defined before its use", id),
+            "define it before this line");
   }
 
   /// From `{` to `}`.
@@ -92,8 +94,10 @@ class FunctionReader {
       const bool ret = r_.peek().is_word("return");
       if (returned) r_.error(r_.peek(), code::syntax, "nothing may stand after `return`");
       try {
-        if (ret) results(out);
-        else out.nodes.push_back(one_node());
+        if (ret)
+          results(out);
+        else
+          out.nodes.push_back(one_node());
       } catch (Abandon) {
         lose(start);
         r_.resync(start);
@@ -101,7 +105,8 @@ class FunctionReader {
       }
       returned = returned || ret;
     }
-    if (!returned) r_.error(r_.token(r_.mark() - 1), code::syntax, "the body does not end with `return`");
+    if (!returned)
+      r_.error(r_.token(r_.mark() - 1), code::syntax, "the body does not end with `return`");
   }
 
   void results(Body& out) {
@@ -111,10 +116,12 @@ class FunctionReader {
     while (r_.accept(","));
   }
 
-  /// The line that starts at `start` failed: uses of what it would have defined are not errors of their own.
+  /// The line that starts at `start` failed: uses of what it would have defined are not errors of
+  /// their own.
   void lose(std::size_t start) {
     for (std::size_t k = start; k < r_.mark() && !r_.token(k).is("=") && !r_.token(k).is("("); ++k)
-      if (const Token& t = r_.token(k); t.kind == Tok::percent && t.text.size() < 10 && t.text.find_first_not_of("0123456789") == std::string::npos)
+      if (const Token& t = r_.token(k); t.kind == Tok::percent && t.text.size() < 10 &&
+                                        t.text.find_first_not_of("0123456789") == std::string::npos)
         lost_.insert(static_cast<ValueId>(std::stoul(t.text)));
   }
 
@@ -158,7 +165,8 @@ class FunctionReader {
   OpId find_op(const Token& t, const std::string& name) {
     if (auto id = m_.ops().find(name)) return *id;
     const std::string near = did_you_mean(name, m_.ops().names());
-    r_.fail(t, code::unknown, fmt::format("there is no operation `{}`", name), near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+    r_.fail(t, code::unknown, fmt::format("there is no operation `{}`", name),
+            near.empty() ? "" : fmt::format("did you mean `{}`?", near));
   }
 
   Body region() {
@@ -180,6 +188,8 @@ class FunctionReader {
 
 }  // namespace
 
-void read_function(Reader& r, Module& m, const ReadContext& ctx) { FunctionReader(r, m, ctx).run(); }
+void read_function(Reader& r, Module& m, const ReadContext& ctx) {
+  FunctionReader(r, m, ctx).run();
+}
 
 }  // namespace tenon::text

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-
 #include "core/text/read_expr.h"
 #include "tenon/storage.h"
 
@@ -73,7 +72,8 @@ class KernelReader final : ExprReader {
   /// Something is introduced whose number must be the next.
   void numbered(Tok kind, std::size_t next, const char* what) {
     const Token& t = r_.peek();
-    if (r_.index(kind, what) != next) r_.fail(t, code::unknown, fmt::format("{}s count up: this one has number {}", what, next));
+    if (r_.index(kind, what) != next)
+      r_.fail(t, code::unknown, fmt::format("{}s count up: this one has number {}", what, next));
   }
 
   void buffer() {
@@ -86,7 +86,8 @@ class KernelReader final : ExprReader {
     b.elements = r_.natural("a number of elements");
     r_.expect("]", "after the number of elements");
     b.scope = scope();
-    if (b.scope != tir::Scope::worker || r_.peek().kind == Tok::integer) b.arg = r_.natural32("the number of the argument");
+    if (b.scope != tir::Scope::worker || r_.peek().kind == Tok::integer)
+      b.arg = r_.natural32("the number of the argument");
     if (r_.accept_word("at")) b.offset = r_.natural("an offset in bytes");
     if (r_.accept_word("align")) b.align = r_.natural("an alignment in bytes");
     buffers_.try_emplace(b.name, static_cast<std::uint32_t>(k_.buffers.size()));
@@ -114,8 +115,10 @@ class KernelReader final : ExprReader {
       if (r_.full()) throw Abandon{};
       const std::size_t start = r_.mark();
       try {
-        if (at_line()) line();
-        else out.push_back(statement());
+        if (at_line())
+          line();
+        else
+          out.push_back(statement());
       } catch (Abandon) {
         lose_line(start);
         r_.resync(start);
@@ -133,10 +136,14 @@ class KernelReader final : ExprReader {
       r_.expect(":", "after the number of a statement");
     }
     Stmt s;
-    if (r_.accept_word("for")) loop(s);
-    else if (r_.accept_word("if")) branch(s);
-    else if (r_.peek(1).is("[")) store(s);
-    else assign(s);
+    if (r_.accept_word("for"))
+      loop(s);
+    else if (r_.accept_word("if"))
+      branch(s);
+    else if (r_.peek(1).is("["))
+      store(s);
+    else
+      assign(s);
     const auto id = label != tir::none ? label : static_cast<std::uint32_t>(k_.stmts.size());
     numbers_.push_back({id, label != tir::none, &first});
     k_.stmts.push_back(std::move(s));
@@ -187,12 +194,14 @@ class KernelReader final : ExprReader {
     const Token& t = r_.peek();
     if (t.kind == Tok::dollar) {
       const std::uint32_t n = r_.index(Tok::dollar, "a variable");
-      if (n >= k_.vars.size()) r_.fail(t, code::unknown, fmt::format("there is no variable ${}", n));
+      if (n >= k_.vars.size())
+        r_.fail(t, code::unknown, fmt::format("there is no variable ${}", n));
       return n;
     }
     if (t.kind != Tok::word) r_.unexpected(what);
     const auto it = vars_.find(r_.take().raw);
-    if (it == vars_.end()) r_.fail(t, code::unknown, fmt::format("there is no variable `{}`", t.raw));
+    if (it == vars_.end())
+      r_.fail(t, code::unknown, fmt::format("there is no variable `{}`", t.raw));
     return it->second;
   }
 
@@ -200,12 +209,14 @@ class KernelReader final : ExprReader {
     const Token& t = r_.peek();
     if (t.kind == Tok::percent) {
       const std::uint32_t n = r_.index(Tok::percent, "a buffer, like %0");
-      if (n >= k_.buffers.size()) r_.fail(t, code::unknown, fmt::format("there is no buffer %{}", n));
+      if (n >= k_.buffers.size())
+        r_.fail(t, code::unknown, fmt::format("there is no buffer %{}", n));
       return n;
     }
     if (t.kind != Tok::word) r_.unexpected("a buffer");
     const auto it = buffers_.find(r_.take().raw);
-    if (it == buffers_.end()) r_.fail(t, code::unknown, fmt::format("there is no buffer `{}`", t.raw));
+    if (it == buffers_.end())
+      r_.fail(t, code::unknown, fmt::format("there is no buffer `{}`", t.raw));
     return it->second;
   }
 
@@ -216,7 +227,9 @@ class KernelReader final : ExprReader {
     for (std::size_t k = 0; k < numbers_.size(); ++k) {
       const Number& n = numbers_[k];
       if (n.id >= seen.size() || seen[n.id] || n.labelled != numbers_[0].labelled)
-        r_.fail(*n.token, code::twice, fmt::format("statement number {} is taken, past the last, or not given to all", n.id));
+        r_.fail(
+            *n.token, code::twice,
+            fmt::format("statement number {} is taken, past the last, or not given to all", n.id));
       seen[n.id] = true;
       ordered[n.id] = std::move(k_.stmts[k]);
     }
@@ -252,7 +265,10 @@ class KernelReader final : ExprReader {
     r_.expect_word("by", "and the step between lanes");
     const std::int64_t step = r_.integer("the step between lanes");
     r_.expect(")", "after the step");
-    return add({.kind = tir::Kind::ramp, .type = suffix({type_of(base).dtype, lanes}), .i = step, .args = {base}});
+    return add({.kind = tir::Kind::ramp,
+                .type = suffix({type_of(base).dtype, lanes}),
+                .i = step,
+                .args = {base}});
   }
 
   ExprId fold() {
@@ -287,7 +303,8 @@ class KernelReader final : ExprReader {
     k_.exprs.push_back(std::move(e));
     return count() - 1;
   }
-  ExprId add_leaf(std::uint32_t kind, const tir::Type& t, std::uint32_t n, double f, std::int64_t i) override {
+  ExprId add_leaf(std::uint32_t kind, const tir::Type& t, std::uint32_t n, double f,
+                  std::int64_t i) override {
     return add({.kind = static_cast<tir::Kind>(kind), .type = t, .n = n, .f = f, .i = i});
   }
   ExprId add_scalar(ScalarOp op, const tir::Type& t, std::vector<ExprId> a) override {

@@ -16,10 +16,14 @@ std::string shown(const Token& t) {
 }  // namespace
 
 void Reader::error(const Token& t, int code, std::string what, std::string fix) {
-  if (!full()) errors_.push_back({.code = code, .loc = loc(t), .what = std::move(what), .fix = std::move(fix)});
+  if (!full())
+    errors_.push_back(
+        {.code = code, .loc = loc(t), .what = std::move(what), .fix = std::move(fix)});
 }
 
-void Reader::unexpected(std::string_view wanted) { fail(peek(), code::syntax, fmt::format("expected {}, found {}", wanted, shown(peek()))); }
+void Reader::unexpected(std::string_view wanted) {
+  fail(peek(), code::syntax, fmt::format("expected {}, found {}", wanted, shown(peek())));
+}
 
 void Reader::expect(std::string_view symbol, std::string_view after) {
   if (!accept(symbol)) unexpected(fmt::format("`{}` {}", symbol, after));
@@ -79,7 +83,8 @@ std::uint32_t Reader::index(Tok kind, std::string_view what) {
   if (peek().kind != kind) unexpected(what);
   const Token& t = take();
   const auto v = unsigned_of(t.text);
-  if (!v || *v >= UINT32_MAX) fail(t, code::number, fmt::format("{}: {} is not a number below 2^32 - 1", what, shown(t)));
+  if (!v || *v >= UINT32_MAX)
+    fail(t, code::number, fmt::format("{}: {} is not a number below 2^32 - 1", what, shown(t)));
   return static_cast<std::uint32_t>(*v);
 }
 
@@ -93,7 +98,8 @@ std::string Reader::number(std::string_view what) {
     expect(")", "after the bits of a NaN");
     return s;
   }
-  if (t.kind != Tok::integer && t.kind != Tok::real && !t.is_word("inf") && !t.is_word("nan")) unexpected(what);
+  if (t.kind != Tok::integer && t.kind != Tok::real && !t.is_word("inf") && !t.is_word("nan"))
+    unexpected(what);
   return s + std::string(take().raw);
 }
 
@@ -112,7 +118,8 @@ void Reader::resync(std::size_t start) {
 }
 
 void Reader::resync_item() {
-  static constexpr std::string_view items[] = {"module", "symbol", "func", "compute", "kernel", "plan"};
+  static constexpr std::string_view items[] = {"module",  "symbol", "func",
+                                               "compute", "kernel", "plan"};
   while (!at_end()) {
     if (at_ + 1 < tokens_.size()) ++at_;
     if (peek().col != 1) continue;

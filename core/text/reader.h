@@ -1,7 +1,9 @@
-// What every part of the parser stands on: a cursor over the tokens, errors with their place, and getting back in step.
+// What every part of the parser stands on: a cursor over the tokens, errors with their place, and
+// getting back in step.
 //
-// A rule that cannot go on calls fail(), which records the error and throws Abandon; the loop over lines that called the rule
-// catches it and goes on at the next line. Abandon never leaves the parser. Rules nest at most `max_depth` deep.
+// A rule that cannot go on calls fail(), which records the error and throws Abandon; the loop over
+// lines that called the rule catches it and goes on at the next line. Abandon never leaves the
+// parser. Rules nest at most `max_depth` deep.
 #ifndef TENON_CORE_TEXT_READER_H
 #define TENON_CORE_TEXT_READER_H
 
@@ -22,9 +24,12 @@ struct Abandon {};
 
 class Reader {
  public:
-  Reader(std::string_view text, std::string_view file) : file_(file), tokens_(lex(text, file, errors_)) {}
+  Reader(std::string_view text, std::string_view file)
+      : file_(file), tokens_(lex(text, file, errors_)) {}
 
-  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  const Token& peek(std::size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
   const Token& take() {
     const Token& t = peek();
     if (at_ + 1 < tokens_.size()) ++at_;
@@ -60,8 +65,8 @@ class Reader {
   }
   [[noreturn]] void unexpected(std::string_view wanted);
 
-  /// After an Abandon: goes to the first token of a later line than the failed one, past the braces that were opened since
-  /// `start`, and not past a brace that closes what encloses `start`.
+  /// After an Abandon: goes to the first token of a later line than the failed one, past the braces
+  /// that were opened since `start`, and not past a brace that closes what encloses `start`.
   void resync(std::size_t start);
   /// Goes to the next token in the first column that starts an item of a module.
   void resync_item();

@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t major_version = 1, minor_version = 0;
 
 void put_symbol(std::string& out, const SymbolInfo& s) {
-  out += fmt::format("symbol {} [{}, {}]\n", quoted(s.name), s.min, s.max ? std::to_string(*s.max) : "?");
+  out += fmt::format("symbol {} [{}, {}]\n", quoted(s.name), s.min,
+                     s.max ? std::to_string(*s.max) : "?");
 }
 
 /// Reads the items of a module one after the other. After an error it goes on at the next item.
@@ -44,18 +45,22 @@ class ModuleReader {
 
  private:
   bool at_item() const {
-    return r_.peek().col == 1 && (r_.peek().is_word("func") || r_.peek().is_word("compute") || r_.peek().is_word("kernel"));
+    return r_.peek().col == 1 && (r_.peek().is_word("func") || r_.peek().is_word("compute") ||
+                                  r_.peek().is_word("kernel"));
   }
 
   void header() {
     places_.module = r_.loc(r_.peek());
     r_.expect_word("tenon", "and the version of the text form, like `tenon 1.0`");
     const Token& t = r_.peek();
-    if (t.kind != Tok::real && t.kind != Tok::integer) r_.unexpected("the version of the text form, like 1.0");
+    if (t.kind != Tok::real && t.kind != Tok::integer)
+      r_.unexpected("the version of the text form, like 1.0");
     const std::string_view major = t.raw.substr(0, t.raw.find('.'));
     r_.take();
     if (major != std::to_string(major_version))
-      r_.fail(t, code::version, fmt::format("the text is of version {}, this reader knows {}.{}", t.raw, major_version, minor_version),
+      r_.fail(t, code::version,
+              fmt::format("the text is of version {}, this reader knows {}.{}", t.raw,
+                          major_version, minor_version),
               fmt::format("read it with a Tenon whose text form is version {}", t.raw));
   }
 
@@ -109,7 +114,8 @@ class ModuleReader {
 
 /// Errors of the lexer came first; people read from the top.
 Diags in_order(Diags errors) {
-  std::ranges::stable_sort(errors, {}, [](const Diag& d) { return std::pair(d.loc.line, d.loc.col); });
+  std::ranges::stable_sort(errors, {},
+                           [](const Diag& d) { return std::pair(d.loc.line, d.loc.col); });
   return errors;
 }
 
@@ -182,7 +188,8 @@ std::string print(const tir::Kernel& k) {
   return out;
 }
 
-Result<Module> parse_module(std::string_view text, std::string_view file, std::shared_ptr<const OpTable> ops, const Blobs& blobs) {
+Result<Module> parse_module(std::string_view text, std::string_view file,
+                            std::shared_ptr<const OpTable> ops, const Blobs& blobs) {
   text::Reader r(text, file);
   Module m(std::move(ops));
   text::ModuleReader items(r, m, blobs);
@@ -203,7 +210,8 @@ Result<te::Compute> parse_compute(std::string_view text, std::string_view file) 
   });
 }
 
-Result<Schedule> parse_schedule(std::string_view text, std::string_view file, const te::Compute& c) {
+Result<Schedule> parse_schedule(std::string_view text, std::string_view file,
+                                const te::Compute& c) {
   return text::whole<Schedule>(text, file, [&](text::Reader& r) {
     const text::Token first = r.peek();
     Schedule s = text::read_schedule(r, c);

@@ -13,12 +13,16 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 int hex_value(char c) {
-  return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  return is_digit(c)            ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
 }
 
 class Lexer {
  public:
-  Lexer(std::string_view text, std::string_view file, Diags& errors) : s_(text), file_(file), errors_(errors) {}
+  Lexer(std::string_view text, std::string_view file, Diags& errors)
+      : s_(text), file_(file), errors_(errors) {}
 
   std::vector<Token> run() {
     std::vector<Token> out;
@@ -42,19 +46,25 @@ class Lexer {
   }
 
  private:
-  char peek(std::size_t ahead = 0) const { return at_ + ahead < s_.size() ? s_[at_ + ahead] : '\0'; }
+  char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < s_.size() ? s_[at_ + ahead] : '\0';
+  }
   void take() {
     const char c = s_[at_++];
     if (c == '\n') {
       ++line_;
       col_ = 1;
-    } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // not a continuation byte of UTF-8
+    } else if ((static_cast<unsigned char>(c) & 0xC0) !=
+               0x80) {  // not a continuation byte of UTF-8
       ++col_;
     }
   }
   void error(const Token& t, std::string what, std::string fix = "") {
     if (errors_.size() < max_errors)
-      errors_.push_back({.code = code::syntax, .loc = {std::string(file_), t.line, t.col, col_}, .what = std::move(what), .fix = std::move(fix)});
+      errors_.push_back({.code = code::syntax,
+                         .loc = {std::string(file_), t.line, t.col, col_},
+                         .what = std::move(what),
+                         .fix = std::move(fix)});
   }
 
   void skip() {
@@ -79,18 +89,22 @@ class Lexer {
       return string(t, t.text);
     }
     if (c == '@') return at(t);
-    if (c == '%' && (is_digit(peek(1)) || is_letter(peek(1)))) return prefixed(t, Tok::percent, is_name);
+    if (c == '%' && (is_digit(peek(1)) || is_letter(peek(1))))
+      return prefixed(t, Tok::percent, is_name);
     if (c == '$' && is_digit(peek(1))) return prefixed(t, Tok::dollar, is_digit);
     if (c == '#' && is_digit(peek(1))) return prefixed(t, Tok::hash, is_digit);
     t.kind = Tok::symbol;
     static constexpr std::string_view pairs[] = {"->", "<=", ">=", "==", "!=", "&&", "||"};
     for (std::string_view p : pairs)
       if (s_.substr(at_, 2) == p) return take(), take(), true;
-    if (std::string_view("(){}[]<>,:;=+-*/%?").find(c) != std::string_view::npos) return take(), true;
+    if (std::string_view("(){}[]<>,:;=+-*/%?").find(c) != std::string_view::npos)
+      return take(), true;
     take();
     while (at_ < s_.size() && (static_cast<unsigned char>(s_[at_]) & 0xC0) == 0x80) take();
     const auto byte = static_cast<unsigned char>(c);
-    error(t, byte >= 0x20 && byte < 0x7F ? fmt::format("`{}` means nothing here", c) : fmt::format("byte 0x{:02x} means nothing here", byte),
+    error(t,
+          byte >= 0x20 && byte < 0x7F ? fmt::format("`{}` means nothing here", c)
+                                      : fmt::format("byte 0x{:02x} means nothing here", byte),
           byte >= 0x80 ? "names with other letters stand in quotes" : "");
     return false;
   }
@@ -171,12 +185,14 @@ class Lexer {
       out += e == 'n' ? '\n' : e == 't' ? '\t' : e;
       take();
     }
-    error(t, "the string has no closing quote on its line", "write a line end inside a string as \\n");
+    error(t, "the string has no closing quote on its line",
+          "write a line end inside a string as \\n");
     return false;
   }
 
   bool bad_escape(Token& t) {
-    error(t, "unknown escape in a string", R"(the escapes are \n \t \" \\ and \x followed by two hex digits)");
+    error(t, "unknown escape in a string",
+          R"(the escapes are \n \t \" \\ and \x followed by two hex digits)");
     while (at_ < s_.size() && s_[at_] != '\n') take();
     return false;
   }
@@ -190,7 +206,11 @@ class Lexer {
 /// Bytes of the UTF-8 sequence at the start of `s`; 0 when it is not one.
 std::size_t utf8_length(std::string_view s) {
   const auto b = static_cast<unsigned char>(s[0]);
-  const std::size_t n = b < 0x80 ? 1 : b >= 0xC2 && b < 0xE0 ? 2 : b >= 0xE0 && b < 0xF0 ? 3 : b >= 0xF0 && b < 0xF5 ? 4 : 0;
+  const std::size_t n = b < 0x80                ? 1
+                        : b >= 0xC2 && b < 0xE0 ? 2
+                        : b >= 0xE0 && b < 0xF0 ? 3
+                        : b >= 0xF0 && b < 0xF5 ? 4
+                                                : 0;
   if (n == 0 || n > s.size()) return 0;
   for (std::size_t k = 1; k < n; ++k)
     if ((static_cast<unsigned char>(s[k]) & 0xC0) != 0x80) return 0;
@@ -199,18 +219,25 @@ std::size_t utf8_length(std::string_view s) {
 
 }  // namespace
 
-std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors) { return Lexer(text, file, errors).run(); }
+std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors) {
+  return Lexer(text, file, errors).run();
+}
 
 std::string quoted(std::string_view s) {
   std::string out = "\"";
   while (!s.empty()) {
     const std::size_t n = utf8_length(s);
     const char c = s[0];
-    if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c == '"' || c == '\\') (out += '\\') += c;
-    else if (n == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else out += s.substr(0, n);
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (n == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += s.substr(0, n);
     s.remove_prefix(n == 0 ? 1 : n);
   }
   return out + '"';

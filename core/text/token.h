@@ -1,4 +1,5 @@
-// Tokens of the text form, and the lexer. White space and comments (`//` to the end of the line) separate tokens.
+// Tokens of the text form, and the lexer. White space and comments (`//` to the end of the line)
+// separate tokens.
 #ifndef TENON_CORE_TEXT_TOKEN_H
 #define TENON_CORE_TEXT_TOKEN_H
 
@@ -33,7 +34,8 @@ struct Token {
   bool is_word(std::string_view w) const { return kind == Tok::word && raw == w; }
 };
 
-/// All tokens; the last is `end`. What cannot be read is reported in `errors` and skipped. `text` must outlive the tokens.
+/// All tokens; the last is `end`. What cannot be read is reported in `errors` and skipped. `text`
+/// must outlive the tokens.
 std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors);
 
 /// `"..."` with escapes, such that lex() gives back exactly `s`, whatever its bytes.

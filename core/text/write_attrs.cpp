@@ -20,7 +20,8 @@ std::uint64_t scalar_at(const ConstantData& c, std::uint64_t k) {
   const unsigned width = bits(c.type.dtype);
   if (width < 8) return static_cast<std::uint64_t>(c.bytes[k / 2] >> (k % 2 * 4) & std::byte{15});
   std::uint64_t v = 0;
-  for (unsigned b = 0; b < width / 8; ++b) v |= static_cast<std::uint64_t>(c.bytes[k * (width / 8) + b]) << (8 * b);
+  for (unsigned b = 0; b < width / 8; ++b)
+    v |= static_cast<std::uint64_t>(c.bytes[k * (width / 8) + b]) << (8 * b);
   return v;
 }
 
@@ -33,10 +34,12 @@ void put_constant(std::string& out, const Constant& c, const Symbols& symbols, B
   put_type(out, c->type, symbols);
   const auto n = elements(c->type), bytes = byte_size(c->type);
   const bool sound = n && bytes && *bytes == c->bytes.size();
-  const bool padded = sound && bits(c->type.dtype) < 8 && *n * c->type.lanes % 2 != 0 && (c->bytes.back() >> 4) != std::byte{0};
+  const bool padded = sound && bits(c->type.dtype) < 8 && *n * c->type.lanes % 2 != 0 &&
+                      (c->bytes.back() >> 4) != std::byte{0};
   if (sound && !padded && *n <= inline_elements && *n * c->type.lanes <= inline_elements) {
     out += " [";
-    for (std::uint64_t k = 0; k < *n * c->type.lanes; ++k) (out += k ? ", " : "") += element_text(c->type.dtype, scalar_at(*c, k));
+    for (std::uint64_t k = 0; k < *n * c->type.lanes; ++k)
+      (out += k ? ", " : "") += element_text(c->type.dtype, scalar_at(*c, k));
     out += "]";
     return;
   }
@@ -53,9 +56,13 @@ struct AttrWriter {
   void operator()(std::int64_t v) { out += std::to_string(v); }
   void operator()(double v) { out += real_text(v); }
   void operator()(const std::string& v) { out += quoted(v); }
-  void operator()(const std::vector<std::int64_t>& v) { out += list("ints", v, [](std::int64_t x) { return std::to_string(x); }); }
+  void operator()(const std::vector<std::int64_t>& v) {
+    out += list("ints", v, [](std::int64_t x) { return std::to_string(x); });
+  }
   void operator()(const std::vector<double>& v) { out += list("reals", v, real_text); }
-  void operator()(const std::vector<std::string>& v) { out += list("strings", v, [](const std::string& x) { return quoted(x); }); }
+  void operator()(const std::vector<std::string>& v) {
+    out += list("strings", v, [](const std::string& x) { return quoted(x); });
+  }
   void operator()(DType v) { out += name(v); }
   void operator()(const TensorType& v) { put_type(out, v, symbols); }
   void operator()(const Constant& v) { put_constant(out, v, symbols, blobs); }
@@ -74,14 +81,19 @@ void put_type(std::string& out, const TensorType& t, const Symbols& symbols) {
   for (std::size_t k = 0; k < t.dims.size(); ++k) {
     if (k) out += ", ";
     const Dim d = t.dims[k];
-    if (d.is_static()) out += std::to_string(d.value());
-    else if (d.symbol_index() >= symbols.size()) out += fmt::format("?{}", d.symbol_index());
-    else out += is_word(symbols[d.symbol_index()].name) ? symbols[d.symbol_index()].name : quoted(symbols[d.symbol_index()].name);
+    if (d.is_static())
+      out += std::to_string(d.value());
+    else if (d.symbol_index() >= symbols.size())
+      out += fmt::format("?{}", d.symbol_index());
+    else
+      out += is_word(symbols[d.symbol_index()].name) ? symbols[d.symbol_index()].name
+                                                     : quoted(symbols[d.symbol_index()].name);
   }
   out += "]";
 }
 
-void put_attrs(std::string& out, const Attrs& attrs, const Symbols& symbols, Blobs* blobs, std::string_view without) {
+void put_attrs(std::string& out, const Attrs& attrs, const Symbols& symbols, Blobs* blobs,
+               std::string_view without) {
   out += "{";
   bool first = true;
   for (const auto& [key, value] : attrs) {

@@ -19,7 +19,8 @@ std::vector<std::string> axis_names(const te::Stage& s) {
   return names;
 }
 
-std::string axis_text(std::uint32_t n, const std::vector<std::string>& names, const std::vector<bool>& bare) {
+std::string axis_text(std::uint32_t n, const std::vector<std::string>& names,
+                      const std::vector<bool>& bare) {
   return n < names.size() && bare[n] ? names[n] : fmt::format("#{}", n);
 }
 
@@ -28,7 +29,10 @@ std::vector<Shape> shapes_of(const Compute& c) {
   std::vector<Shape> out;
   for (const te::Expr& e : c.exprs) {
     const bool leaf = (e.kind == te::Kind::imm || e.kind == te::Kind::axis) && e.args.empty();
-    const bool first = !leaf || seen.try_emplace({e.kind, e.dtype, e.n, std::bit_cast<std::uint64_t>(e.f), e.i}, true).second;
+    const bool first =
+        !leaf ||
+        seen.try_emplace({e.kind, e.dtype, e.n, std::bit_cast<std::uint64_t>(e.f), e.i}, true)
+            .second;
     out.push_back({e.args, leaf, first});
   }
   return out;
@@ -42,7 +46,8 @@ std::vector<ExprId> roots_of(const Compute& c) {
 
 class ComputeWriter final : ExprWriter {
  public:
-  ComputeWriter(std::string& out, const Compute& c) : ExprWriter(out, shapes_of(c), roots_of(c)), c_(c) {}
+  ComputeWriter(std::string& out, const Compute& c)
+      : ExprWriter(out, shapes_of(c), roots_of(c)), c_(c) {}
 
   void run(std::string_view name, const Schedule* schedule) {
     out_ += "compute " + at_name(name) + "(";
@@ -51,7 +56,8 @@ class ComputeWriter final : ExprWriter {
       put_type(out_, c_.inputs[k], {});
     }
     out_ += ") -> (";
-    for (std::size_t k = 0; k < c_.outputs.size(); ++k) out_ += fmt::format("{}%{}", k ? ", " : "", c_.inputs.size() + c_.outputs[k]);
+    for (std::size_t k = 0; k < c_.outputs.size(); ++k)
+      out_ += fmt::format("{}%{}", k ? ", " : "", c_.inputs.size() + c_.outputs[k]);
     out_ += ") {\n";
     for (std::uint32_t k = 0; k < c_.stages.size(); ++k) stage(k);
     names_.clear();
@@ -65,7 +71,9 @@ class ComputeWriter final : ExprWriter {
   void axes(const std::vector<te::Axis>& list) {
     out_ += "[";
     for (std::size_t k = 0; k < list.size(); ++k)
-      out_ += fmt::format("{}{}: {}", k ? ", " : "", is_word(list[k].name) ? list[k].name : quoted(list[k].name), list[k].extent);
+      out_ +=
+          fmt::format("{}{}: {}", k ? ", " : "",
+                      is_word(list[k].name) ? list[k].name : quoted(list[k].name), list[k].extent);
     out_ += "]";
   }
 
@@ -92,7 +100,8 @@ class ComputeWriter final : ExprWriter {
     const te::Expr& e = c_.exprs[id];
     const tir::Type t{e.dtype, 1};
     switch (e.kind) {
-      case te::Kind::imm: return immediate(t, e.f, e.i);
+      case te::Kind::imm:
+        return immediate(t, e.f, e.i);
       case te::Kind::axis:
         out_ += axis_text(e.n, names_, bare_);
         return suffix(t, e.dtype != DType::i64);
@@ -101,9 +110,11 @@ class ComputeWriter final : ExprWriter {
         const bool known = e.n < c_.inputs.size() + c_.stages.size();
         return suffix(t, !known || e.dtype != c_.dtype_of(e.n));
       }
-      case te::Kind::scalar: return scalar(e.op, e.args, t, strength);
+      case te::Kind::scalar:
+        return scalar(e.op, e.args, t, strength);
       case te::Kind::reduce: {
-        static constexpr std::string_view folds[] = {"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"};
+        static constexpr std::string_view folds[] = {"reduce_sum", "reduce_prod", "reduce_max",
+                                                     "reduce_min"};
         call(folds[static_cast<std::size_t>(e.fold)], e.args);
         return suffix(t, e.args.empty() || type_of(e.args[0]) != t);
       }
@@ -119,7 +130,9 @@ class ComputeWriter final : ExprWriter {
     out_ += "]";
   }
 
-  tir::Type type_of(ExprId id) const override { return {id < c_.exprs.size() ? c_.exprs[id].dtype : DType::f32, 1}; }
+  tir::Type type_of(ExprId id) const override {
+    return {id < c_.exprs.size() ? c_.exprs[id].dtype : DType::f32, 1};
+  }
 
   const Compute& c_;
   std::vector<std::string> names_;  // axes of the open stage
@@ -128,20 +141,24 @@ class ComputeWriter final : ExprWriter {
 
 }  // namespace
 
-void put_compute(std::string& out, const te::Compute& c, std::string_view name, const Schedule* schedule) {
+void put_compute(std::string& out, const te::Compute& c, std::string_view name,
+                 const Schedule* schedule) {
   ComputeWriter(out, c).run(name, schedule);
 }
 
-void put_schedule(std::string& out, const Schedule& s, const te::Compute& c, std::string_view indent) {
+void put_schedule(std::string& out, const Schedule& s, const te::Compute& c,
+                  std::string_view indent) {
   static constexpr std::string_view kinds[] = {"", " parallel", " unroll", " vector"};
   static constexpr std::string_view places[] = {"output", "shared", "worker"};
   out += fmt::format("{}schedule {} {{\n", indent, quoted(s.family));
   for (std::size_t k = 0; k < s.stages.size(); ++k) {
     const StageSchedule& row = s.stages[k];
-    out += fmt::format("{}  %{} {}", indent, c.inputs.size() + k, places[static_cast<std::size_t>(row.place)]);
+    out += fmt::format("{}  %{} {}", indent, c.inputs.size() + k,
+                       places[static_cast<std::size_t>(row.place)]);
     if (row.place == Place::worker || row.at_stage != 0 || row.at_loop != 0)
       out += fmt::format(" at %{} loop {}", c.inputs.size() + row.at_stage, row.at_loop);
-    const std::vector<std::string> names = k < c.stages.size() ? axis_names(c.stages[k]) : std::vector<std::string>();
+    const std::vector<std::string> names =
+        k < c.stages.size() ? axis_names(c.stages[k]) : std::vector<std::string>();
     const std::vector<bool> bare = bare_names(names);
     const char* separator = ": ";
     for (const LoopSpec& l : row.loops) {

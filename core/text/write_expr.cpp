@@ -12,8 +12,9 @@
 namespace tenon::text {
 
 bool is_reserved(std::string_view word) {
-  static constexpr std::string_view words[] = {"bitcast", "broadcast", "by",  "cast", "else", "false", "fold", "for",
-                                               "if",      "inf",       "nan", "ramp", "step", "to",    "true", "yield"};
+  static constexpr std::string_view words[] = {
+      "bitcast", "broadcast", "by",  "cast", "else", "false", "fold", "for",
+      "if",      "inf",       "nan", "ramp", "step", "to",    "true", "yield"};
   return std::ranges::find(words, word) != std::end(words);
 }
 
@@ -22,26 +23,41 @@ std::vector<bool> bare_names(const std::vector<std::string>& names) {
   std::map<std::string_view, int> uses;
   for (const std::string& n : names) ++uses[n];
   std::vector<bool> out;
-  for (const std::string& n : names) out.push_back(uses[n] == 1 && n.size() <= longest && is_word(n) && !is_reserved(n));
+  for (const std::string& n : names)
+    out.push_back(uses[n] == 1 && n.size() <= longest && is_word(n) && !is_reserved(n));
   return out;
 }
 
 Infix infix_of(ScalarOp op) {
   switch (op) {
-    case ScalarOp::logical_or: return {"||", 1};
-    case ScalarOp::logical_and: return {"&&", 2};
-    case ScalarOp::eq: return {"==", 3};
-    case ScalarOp::ne: return {"!=", 3};
-    case ScalarOp::lt: return {"<", 3};
-    case ScalarOp::le: return {"<=", 3};
-    case ScalarOp::gt: return {">", 3};
-    case ScalarOp::ge: return {">=", 3};
-    case ScalarOp::add: return {"+", 4};
-    case ScalarOp::sub: return {"-", 4};
-    case ScalarOp::mul: return {"*", 5};
-    case ScalarOp::div: return {"/", 5};
-    case ScalarOp::mod: return {"%", 5};
-    default: return {};
+    case ScalarOp::logical_or:
+      return {"||", 1};
+    case ScalarOp::logical_and:
+      return {"&&", 2};
+    case ScalarOp::eq:
+      return {"==", 3};
+    case ScalarOp::ne:
+      return {"!=", 3};
+    case ScalarOp::lt:
+      return {"<", 3};
+    case ScalarOp::le:
+      return {"<=", 3};
+    case ScalarOp::gt:
+      return {">", 3};
+    case ScalarOp::ge:
+      return {">=", 3};
+    case ScalarOp::add:
+      return {"+", 4};
+    case ScalarOp::sub:
+      return {"-", 4};
+    case ScalarOp::mul:
+      return {"*", 5};
+    case ScalarOp::div:
+      return {"/", 5};
+    case ScalarOp::mod:
+      return {"%", 5};
+    default:
+      return {};
   }
 }
 
@@ -60,13 +76,17 @@ void ExprWriter::rest(std::string_view indent) {
 }
 
 void ExprWriter::slot(ExprId id) {
-  if (id < shapes_.size() && layout_.in_slot(id)) expr(id, 0);
-  else out_ += id < shapes_.size() ? fmt::format("%e{}", id) : "%none";
+  if (id < shapes_.size() && layout_.in_slot(id))
+    expr(id, 0);
+  else
+    out_ += id < shapes_.size() ? fmt::format("%e{}", id) : "%none";
 }
 
 void ExprWriter::operand(ExprId id, int strength) {
-  if (id < shapes_.size() && layout_.written_in_place(id)) expr(id, strength);
-  else out_ += id < shapes_.size() ? fmt::format("%e{}", id) : "%none";
+  if (id < shapes_.size() && layout_.written_in_place(id))
+    expr(id, strength);
+  else
+    out_ += id < shapes_.size() ? fmt::format("%e{}", id) : "%none";
 }
 
 void ExprWriter::suffix(const tir::Type& t, bool needed) {
@@ -94,13 +114,15 @@ void ExprWriter::call(std::string_view name, const std::vector<ExprId>& args) {
   out_ += ")";
 }
 
-void ExprWriter::scalar(ScalarOp op, const std::vector<ExprId>& args, const tir::Type& t, int strength) {
+void ExprWriter::scalar(ScalarOp op, const std::vector<ExprId>& args, const tir::Type& t,
+                        int strength) {
   if (op == ScalarOp::cast || op == ScalarOp::bitcast) {
     (out_ += name(op)) += "<";
     put_element(out_, t.dtype, t.lanes);
     return call(">", args);
   }
-  tir::Type read = args.empty() ? tir::Type{} : type_of(args[op == ScalarOp::select && args.size() > 1 ? 1 : 0]);
+  tir::Type read =
+      args.empty() ? tir::Type{} : type_of(args[op == ScalarOp::select && args.size() > 1 ? 1 : 0]);
   if (is_comparison(op) || op == ScalarOp::is_nan) read.dtype = DType::boolean;
   const Infix infix = infix_of(op);
   if (infix.spelling.empty() || args.size() != 2) {

@@ -18,7 +18,8 @@ bool is_reserved(std::string_view word);
 /// Which of `names` can stand bare in expressions: plain, short, used once.
 std::vector<bool> bare_names(const std::vector<std::string>& names);
 
-/// Infix spelling and strength of an operation; an empty spelling means that it is written as a call.
+/// Infix spelling and strength of an operation; an empty spelling means that it is written as a
+/// call.
 struct Infix {
   std::string_view spelling;
   int strength = 0;

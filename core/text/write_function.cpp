@@ -18,7 +18,8 @@ class FunctionWriter {
     out_ += "func " + at_name(f_.name);
     params(f_.body);
     out_ += " -> (";
-    for (std::size_t k = 0; k < f_.result_names.size(); ++k) (out_ += k ? ", " : "") += quoted(f_.result_names[k]);
+    for (std::size_t k = 0; k < f_.result_names.size(); ++k)
+      (out_ += k ? ", " : "") += quoted(f_.result_names[k]);
     out_ += ")";
     const std::size_t next_at = out_.size();
     if (!f_.attrs.empty()) {
@@ -62,8 +63,10 @@ class FunctionWriter {
       frame.next_region = 0;
       const Node* n = frame.body->nodes[frame.next++];
       indent();
-      if (n != nullptr) node(*n);
-      else out_ += "// a null node\n";
+      if (n != nullptr)
+        node(*n);
+      else
+        out_ += "// a null node\n";
       return;
     }
     indent();
@@ -101,7 +104,8 @@ class FunctionWriter {
   }
 
   void value(const Value& v) {
-    out_ += v.node != nullptr && v.index < v.node->results.size() ? fmt::format("%{}", v.id()) : "%none";
+    out_ += v.node != nullptr && v.index < v.node->results.size() ? fmt::format("%{}", v.id())
+                                                                  : "%none";
   }
 
   void node(const Node& n) {
@@ -110,7 +114,8 @@ class FunctionWriter {
       result(n.results[k]);
     }
     if (!n.results.empty()) out_ += " = ";
-    const std::string op = n.op.v < m_.ops().size() ? m_.ops()[n.op].name : fmt::format("op.{}", n.op.v);
+    const std::string op =
+        n.op.v < m_.ops().size() ? m_.ops()[n.op].name : fmt::format("op.{}", n.op.v);
     out_ += is_word(op) ? op : quoted(op);
     const auto* callee = n.attrs.get<std::string>("callee");
     if (callee != nullptr) out_ += " " + at_name(*callee);
@@ -147,7 +152,8 @@ class FunctionWriter {
 
 }  // namespace
 
-void put_function(std::string& out, const Module& m, const Function& f, const PrintOptions& options) {
+void put_function(std::string& out, const Module& m, const Function& f,
+                  const PrintOptions& options) {
   FunctionWriter(out, m, f, options).run();
 }
 

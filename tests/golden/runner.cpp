@@ -7,8 +7,9 @@
 //   tenon 1.0
 //   ...
 //
-// The module is verified before and after each pass, and all that is printed is read back and compared. A pass that
-// refuses prints `error TN<code>: ...`. --bless writes what came out below the mark; the diff is for review.
+// The module is verified before and after each pass, and all that is printed is read back and
+// compared. A pass that refuses prints `error TN<code>: ...`. --bless writes what came out below
+// the mark; the diff is for review.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +47,9 @@ std::string read(const fs::path& p) {
 Result<Case> split(const std::string& file, const std::string& text) {
   const std::size_t line_end = text.find('\n'), mark = text.find(expect_mark);
   if (!text.starts_with(run_mark) || mark == std::string::npos)
-    return Diag{.loc = {file, 1, 1, 0}, .what = "not a golden test", .fix = "the first line is `// run: <pass>[,<pass>]`, a later one `// ---- expect`"};
+    return Diag{.loc = {file, 1, 1, 0},
+                .what = "not a golden test",
+                .fix = "the first line is `// run: <pass>[,<pass>]`, a later one `// ---- expect`"};
   Case c{.input = text.substr(0, mark), .expect = text.substr(mark + expect_mark.size())};
   std::istringstream names(text.substr(run_mark.size(), line_end - run_mark.size()));
   for (std::string name; std::getline(names, name, ',');) {
@@ -73,11 +76,13 @@ Result<std::string> printed(const Module& m) {
   auto back = parse_module(text, "printed", m.ops_ptr(), blobs);
   if (!back) return Diag{.what = "what was printed does not read back: " + shown(back.errors())};
   std::string why;
-  if (!equal(m, *back, &why)) return Diag{.what = "what was printed reads back as another module: " + why};
+  if (!equal(m, *back, &why))
+    return Diag{.what = "what was printed reads back as another module: " + why};
   return text;
 }
 
-Result<std::string> run_case(const std::string& file, const Case& c, const std::shared_ptr<const OpTable>& ops, const RunPasses& run) {
+Result<std::string> run_case(const std::string& file, const Case& c,
+                             const std::shared_ptr<const OpTable>& ops, const RunPasses& run) {
   auto m = parse_module(c.input, file, ops);
   if (!m) return m.errors();
   if (auto text = printed(*m); !text) return text;
@@ -93,7 +98,8 @@ std::string first_difference(const std::string& expect, const std::string& got) 
     const bool more_a = bool(std::getline(a, x)), more_b = bool(std::getline(b, y));
     if (!more_a && !more_b) return "";
     if (!more_a || !more_b || x != y)
-      return fmt::format("    line {} below the mark\n    - {}\n    + {}\n", line, more_a ? x : "(end)", more_b ? y : "(end)");
+      return fmt::format("    line {} below the mark\n    - {}\n    + {}\n", line,
+                         more_a ? x : "(end)", more_b ? y : "(end)");
   }
 }
 
@@ -123,11 +129,14 @@ Status run_with_session(Session& session, Module& m, const Names& names) {
 }
 
 bool wanted(const std::string& file, const Names& only) {
-  return only.empty() || std::ranges::any_of(only, [&](const std::string& s) { return file.find(s) != std::string::npos; });
+  return only.empty() || std::ranges::any_of(only, [&](const std::string& s) {
+           return file.find(s) != std::string::npos;
+         });
 }
 
 /// Cases of `dir` that pass and fail.
-std::pair<int, int> run_all(const fs::path& dir, bool bless, const Names& only, const std::shared_ptr<const OpTable>& ops, const RunPasses& run) {
+std::pair<int, int> run_all(const fs::path& dir, bool bless, const Names& only,
+                            const std::shared_ptr<const OpTable>& ops, const RunPasses& run) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(dir))
     if (entry.path().extension() == ".tir") files.push_back(entry.path());
@@ -145,8 +154,10 @@ std::pair<int, int> run_all(const fs::path& dir, bool bless, const Names& only, 
     } else if (auto got = run_case(file, *c, ops, run); !got) {
       why = shown(got.errors());
     } else if (*got != c->expect) {
-      if (bless) std::ofstream(path, std::ios::binary) << c->input << expect_mark << *got;
-      else why = first_difference(c->expect, *got);
+      if (bless)
+        std::ofstream(path, std::ios::binary) << c->input << expect_mark << *got;
+      else
+        why = first_difference(c->expect, *got);
     }
     why.empty() ? ++passed : ++failed;
     if (!why.empty()) std::cout << "FAIL " << file << "\n" << why;
@@ -158,8 +169,10 @@ int main_with(const std::vector<std::string>& args) {
   bool bless = false;
   Names only;
   for (std::size_t k = 1; k < args.size(); ++k) {
-    if (args[k] == "--bless") bless = true;
-    else only.push_back(args[k]);
+    if (args[k] == "--bless")
+      bless = true;
+    else
+      only.push_back(args[k]);
   }
   if (args.empty()) {
     std::cerr << "usage: tenon-golden DIR [--bless] [SUBSTRING...]\n";
@@ -170,8 +183,9 @@ int main_with(const std::vector<std::string>& args) {
     std::cerr << shown(session.errors());
     return 3;
   }
-  const auto [passed, failed] = run_all(args[0], bless, only, session->ops(),
-                                        [&](Module& m, const Names& names) { return run_with_session(*session, m, names); });
+  const auto [passed, failed] =
+      run_all(args[0], bless, only, session->ops(),
+              [&](Module& m, const Names& names) { return run_with_session(*session, m, names); });
   std::cout << fmt::format("golden: {} passed, {} failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

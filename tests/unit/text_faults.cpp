@@ -34,7 +34,8 @@ TEST_CASE("text: 2000 seeded byte flips and 500 truncations give errors, not cra
   for (int k = 0; k < 2000; ++k) {
     std::string damaged = text;
     const int flips = 1 + static_cast<int>(random() % 3);
-    for (int f = 0; f < flips; ++f) damaged[random() % damaged.size()] ^= static_cast<char>(1u << (random() % 8));
+    for (int f = 0; f < flips; ++f)
+      damaged[random() % damaged.size()] ^= static_cast<char>(1u << (random() % 8));
     read(damaged, blobs, m.ops_ptr());
   }
   for (int k = 0; k < 500; ++k) read(text.substr(0, random() % text.size()), blobs, m.ops_ptr());
@@ -49,9 +50,15 @@ TEST_CASE("text: tokens that are dropped, doubled or swapped give errors, not cr
     std::string damaged = text;
     const std::size_t at = random() % damaged.size(), n = 1 + random() % 12;
     switch (random() % 3) {
-      case 0: damaged.erase(at, n); break;
-      case 1: damaged.insert(at, damaged.substr(at, n)); break;
-      case 2: damaged.insert(random() % damaged.size(), damaged.substr(at, n)); break;
+      case 0:
+        damaged.erase(at, n);
+        break;
+      case 1:
+        damaged.insert(at, damaged.substr(at, n));
+        break;
+      case 2:
+        damaged.insert(random() % damaged.size(), damaged.substr(at, n));
+        break;
     }
     read(damaged, blobs, m.ops_ptr());
   }
@@ -68,13 +75,16 @@ TEST_CASE("text: deep nesting is an error with a name") {
   std::string regions = "tenon 1.0\nmodule \"m\"\nfunc @main() -> () {\n";
   for (int k = 0; k < 100'000; ++k) regions += "primitive() region () {\n";
   CHECK(first(regions) == 3053);
-  std::string parens = "tenon 1.0\nmodule \"m\"\ncompute @c(%0: f32[4]) -> (%1) {\n stage %1 \"s\": f32[i: 4] = ";
+  std::string parens =
+      "tenon 1.0\nmodule \"m\"\ncompute @c(%0: f32[4]) -> (%1) {\n stage %1 \"s\": f32[i: 4] = ";
   CHECK(first(parens + std::string(100'000, '(')) == 3053);
-  CHECK(first("tenon 1.0\nmodule \"m\"\nkernel @k {\n range 1 grain 1 work 0\n var $0 \"b\": i64\n var $1 \"e\": i64\n" + [] {
-          std::string s;
-          for (int k = 0; k < 100'000; ++k) s += "if true {\n";
-          return s;
-        }()) == 3053);
+  CHECK(first("tenon 1.0\nmodule \"m\"\nkernel @k {\n range 1 grain 1 work 0\n var $0 \"b\": i64\n "
+              "var $1 \"e\": i64\n" +
+              [] {
+                std::string s;
+                for (int k = 0; k < 100'000; ++k) s += "if true {\n";
+                return s;
+              }()) == 3053);
 }
 
 TEST_CASE("text: all errors of a file are reported, each once, at most 20") {
@@ -93,7 +103,8 @@ TEST_CASE("text: all errors of a file are reported, each once, at most 20") {
   CHECK(m.errors()[1].loc.col == 12);
 
   std::string many = "tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> () {\n";
-  for (int k = 0; k < 100; ++k) many += "  %" + std::to_string(k + 1) + " = nonsense(%0) : f32[4]\n";
+  for (int k = 0; k < 100; ++k)
+    many += "  %" + std::to_string(k + 1) + " = nonsense(%0) : f32[4]\n";
   auto capped = parse_module(many + "  return\n}\n", "damaged.tir", builtin_ops());
   REQUIRE(!capped);
   CHECK(capped.errors().size() == 20);

@@ -11,7 +11,9 @@
 namespace tenon::test {
 namespace {
 
-TEST_CASE("text: a module with everything reads back as itself") { check_round_trip(sample_module()); }
+TEST_CASE("text: a module with everything reads back as itself") {
+  check_round_trip(sample_module());
+}
 
 TEST_CASE("text: an empty module and a function without parameters and results read back") {
   Module m(builtin_ops());
@@ -23,7 +25,8 @@ TEST_CASE("text: an empty module and a function without parameters and results r
   check_round_trip(m);
 }
 
-TEST_CASE("text: the examples of the language's page are one module, and print as they stand there") {
+TEST_CASE(
+    "text: the examples of the language's page are one module, and print as they stand there") {
   std::ifstream page(TENON_SOURCE_DIR "/sdk/docs/ir.md");
   std::string text, line;
   std::vector<std::string> blocks;
@@ -55,18 +58,21 @@ TEST_CASE("text: parts read back on their own") {
   CHECK(*schedule == s);
   const tir::Kernel k = sample_kernel();
   auto kernel = parse_kernel(print(k), "k.tir");
-  if (!kernel) FAIL(kernel.errors()[0].what << " " << kernel.errors()[0].loc.line << "\n" << print(k));
+  if (!kernel)
+    FAIL(kernel.errors()[0].what << " " << kernel.errors()[0].loc.line << "\n" << print(k));
   CHECK(*kernel == k);
 }
 
 TEST_CASE("text: locations survive when they are printed") {
   const Module m = sample_module();
   Blobs blobs;
-  auto back = parse_module(print(m, {.locations = true, .blobs = &blobs}), "x.tir", m.ops_ptr(), blobs);
+  auto back =
+      parse_module(print(m, {.locations = true, .blobs = &blobs}), "x.tir", m.ops_ptr(), blobs);
   REQUIRE(back);
   const Function &a = *m.main(), &b = *back->main();
   REQUIRE(a.body.nodes.size() == b.body.nodes.size());
-  for (std::size_t k = 0; k < a.body.nodes.size(); ++k) CHECK(a.body.nodes[k]->loc == b.body.nodes[k]->loc);
+  for (std::size_t k = 0; k < a.body.nodes.size(); ++k)
+    CHECK(a.body.nodes[k]->loc == b.body.nodes[k]->loc);
   auto plain = parse_module(print(m, {.blobs = &blobs}), "x.tir", m.ops_ptr(), blobs);
   REQUIRE(plain);
   CHECK(plain->main()->body.nodes[0]->loc.file == "x.tir");
@@ -78,7 +84,8 @@ TEST_CASE("text: every value of the small floats and integers reads back bit for
     for (std::uint32_t first = 0; first < (1u << (8 * width)); first += 8) {
       std::vector<std::byte> bytes;
       for (std::uint32_t v = first; v < first + 8; ++v)
-        for (std::size_t b = 0; b < width; ++b) bytes.push_back(static_cast<std::byte>(v >> (8 * b)));
+        for (std::size_t b = 0; b < width; ++b)
+          bytes.push_back(static_cast<std::byte>(v >> (8 * b)));
       Module m(builtin_ops());
       m.attrs.set("c", make_constant(TensorType(t, Shape{8}), bytes));
       auto back = parse_module(print(m), "x.tir", m.ops_ptr());
@@ -100,7 +107,8 @@ TEST_CASE("text: random bits of wide floats read back bit for bit") {
     Module m(builtin_ops());
     const std::uint32_t low = static_cast<std::uint32_t>(bits);
     m.attrs.set("d", std::bit_cast<double>(bits));
-    m.attrs.set("f", make_constant(TensorType(DType::f32, Shape{1}), std::span<const std::uint32_t>(&low, 1)));
+    m.attrs.set("f", make_constant(TensorType(DType::f32, Shape{1}),
+                                   std::span<const std::uint32_t>(&low, 1)));
     auto back = parse_module(print(m), "x.tir", m.ops_ptr());
     REQUIRE(back);
     REQUIRE(back->attrs == m.attrs);
@@ -117,17 +125,46 @@ TEST_CASE("text: expressions in any order of ids read back with the same ids") {
       const auto any = [&] { return static_cast<te::ExprId>(random() % c.exprs.size()); };
       te::Expr e;
       switch (c.exprs.empty() ? 0 : random() % 6) {
-        case 0: e = {.kind = te::Kind::imm, .dtype = DType::i64, .i = static_cast<std::int64_t>(random() % 50)}; break;
-        case 1: e = {.kind = te::Kind::axis, .dtype = DType::i64, .n = static_cast<std::uint32_t>(random() % 2)}; break;
-        case 2: e = {.kind = te::Kind::scalar, .op = ScalarOp::min, .dtype = DType::i64, .args = {any(), any()}}; break;
-        case 3: e = {.kind = te::Kind::scalar, .op = ScalarOp::sub, .dtype = DType::i64, .args = {any(), any()}}; break;
-        case 4: e = {.kind = te::Kind::scalar, .op = ScalarOp::mul, .dtype = DType::i64, .args = {any(), any()}}; break;
-        case 5: e = {.kind = te::Kind::scalar, .op = ScalarOp::neg, .dtype = DType::i64, .args = {any()}}; break;
+        case 0:
+          e = {.kind = te::Kind::imm,
+               .dtype = DType::i64,
+               .i = static_cast<std::int64_t>(random() % 50)};
+          break;
+        case 1:
+          e = {.kind = te::Kind::axis,
+               .dtype = DType::i64,
+               .n = static_cast<std::uint32_t>(random() % 2)};
+          break;
+        case 2:
+          e = {.kind = te::Kind::scalar,
+               .op = ScalarOp::min,
+               .dtype = DType::i64,
+               .args = {any(), any()}};
+          break;
+        case 3:
+          e = {.kind = te::Kind::scalar,
+               .op = ScalarOp::sub,
+               .dtype = DType::i64,
+               .args = {any(), any()}};
+          break;
+        case 4:
+          e = {.kind = te::Kind::scalar,
+               .op = ScalarOp::mul,
+               .dtype = DType::i64,
+               .args = {any(), any()}};
+          break;
+        case 5:
+          e = {.kind = te::Kind::scalar, .op = ScalarOp::neg, .dtype = DType::i64, .args = {any()}};
+          break;
       }
       if (std::ranges::find(c.exprs, e) == c.exprs.end()) c.exprs.push_back(std::move(e));
     }
     for (std::uint32_t s = 0; s < 1 + random() % 3; ++s) {
-      c.stages.push_back({"s", DType::i64, {{"i", 2}, {"j", 3}}, {}, static_cast<te::ExprId>(random() % c.exprs.size())});
+      c.stages.push_back({"s",
+                          DType::i64,
+                          {{"i", 2}, {"j", 3}},
+                          {},
+                          static_cast<te::ExprId>(random() % c.exprs.size())});
       c.outputs = {s};
     }
     const std::string text = print(c);
@@ -223,15 +260,18 @@ TEST_CASE("text: a blob that is missing, short or of another size is named") {
   REQUIRE(!none);
   CHECK(none.errors()[0].code == 3055);
   CHECK(none.errors()[0].what.find(blobs.begin()->first) != std::string::npos);
-  Blobs other{{blobs.begin()->first, make_constant(TensorType(DType::f32, Shape{8}), std::vector<std::byte>(32))}};
+  Blobs other{{blobs.begin()->first,
+               make_constant(TensorType(DType::f32, Shape{8}), std::vector<std::byte>(32))}};
   auto wrong = parse_module(text, "x.tir", m.ops_ptr(), other);
   REQUIRE(!wrong);
   CHECK(wrong.errors()[0].what.find("32") != std::string::npos);
 }
 
 TEST_CASE("text: attributes that the text leaves out take their default, unknown ones stay") {
-  auto m = parse_module("tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"y\") {\n  %1 = view(%0) {acme.note = 3} : f32[4]\n  return %1\n}\n", "x.tir",
-                        builtin_ops());
+  auto m = parse_module(
+      "tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"y\") {\n  %1 = view(%0) {acme.note = "
+      "3} : f32[4]\n  return %1\n}\n",
+      "x.tir", builtin_ops());
   if (!m) FAIL(m.errors()[0].what);
   const Attrs& a = m->main()->body.nodes[0]->attrs;
   CHECK(*a.get<std::int64_t>("offset") == 0);

@@ -1,5 +1,6 @@
-// tests/errors/ir/*.tir: wrong programs. `// error: text` at the end of a line says that this line has an error whose message
-// contains the text; there are no others. So text and place of every message are tested.
+// tests/errors/ir/*.tir: wrong programs. `// error: text` at the end of a line says that this line
+// has an error whose message contains the text; there are no others. So text and place of every
+// message are tested.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +33,8 @@ void check_file(const fs::path& path) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     constexpr std::string_view mark = "// error: ";
-    if (const auto at = line.find(mark); at != std::string::npos) expected.push_back({number, line.substr(at + mark.size())});
+    if (const auto at = line.find(mark); at != std::string::npos)
+      expected.push_back({number, line.substr(at + mark.size())});
   }
   REQUIRE(!expected.empty());
   auto m = parse_module(text, path.string(), builtin_ops());
@@ -44,9 +46,11 @@ void check_file(const fs::path& path) {
     CHECK_MESSAGE(it != expected.end(), "unexpected: ", d.loc.line, ":", d.loc.col, ": ", d.what);
     if (it != expected.end()) it->met = true;
     CHECK(d.loc.col > 0);
-    CHECK(fs::exists(fs::path(TENON_SOURCE_DIR) / "sdk/docs/errors" / ("TN" + std::to_string(d.code) + ".md")));
+    CHECK(fs::exists(fs::path(TENON_SOURCE_DIR) / "sdk/docs/errors" /
+                     ("TN" + std::to_string(d.code) + ".md")));
   }
-  for (const Expected& e : expected) CHECK_MESSAGE(e.met, "line ", e.line, " lacks an error: ", e.text);
+  for (const Expected& e : expected)
+    CHECK_MESSAGE(e.met, "line ", e.line, " lacks an error: ", e.text);
 }
 
 TEST_CASE("ir: wrong programs get the message that they ask for, on the line that they ask for") {
