@@ -58,11 +58,14 @@ void give(T value, T* out) {
 template <class V>
 auto& item(const V& list, std::uint32_t i, const char* what) {
   if (i < list.size()) return list[i];
-  throw Error(TN_RT_NAME, std::string("no ") + what + " " + std::to_string(i) + "; the model has " + std::to_string(list.size()));
+  throw Error(TN_RT_NAME, std::string("no ") + what + " " + std::to_string(i) + "; the model has " +
+                              std::to_string(list.size()));
 }
 
 tn_tensor_info info_of(const Tensor& t) {
-  return {sizeof(tn_tensor_info), t.name.c_str(), t.dtype, static_cast<std::uint32_t>(t.dims.size()), t.dims.data(), t.bytes, t.align, t.planned};
+  return {
+      sizeof(tn_tensor_info), t.name.c_str(), t.dtype, static_cast<std::uint32_t>(t.dims.size()),
+      t.dims.data(),          t.bytes,        t.align, t.planned};
 }
 
 int find(const std::vector<Tensor>& list, const char* name, std::uint32_t* out, const char* what) {
@@ -73,7 +76,8 @@ int find(const std::vector<Tensor>& list, const char* name, std::uint32_t* out, 
     if (list[i].name == name) return static_cast<void>(*out = i), 0;
     if (i < 20) known += (i ? ", '" : "'") + list[i].name + "'";
   }
-  throw Error(TN_RT_NAME, std::string("no ") + what + " '" + name + "'; the model has " + (known.empty() ? "none" : known));
+  throw Error(TN_RT_NAME, std::string("no ") + what + " '" + name + "'; the model has " +
+                              (known.empty() ? "none" : known));
 }
 
 unsigned cpus_of_process() {
@@ -97,22 +101,34 @@ int tn_model_load(const char* folder, tn_model** out) {
 void tn_model_free(tn_model* m) { delete m; }
 const char* tn_model_name(const tn_model* m) { return m ? m->model->program.model.c_str() : ""; }
 const char* tn_model_json(const tn_model* m) { return m ? m->model->program.text.c_str() : ""; }
-std::uint32_t tn_model_inputs(const tn_model* m) { return m ? static_cast<std::uint32_t>(m->model->program.inputs.size()) : 0; }
-std::uint32_t tn_model_outputs(const tn_model* m) { return m ? static_cast<std::uint32_t>(m->model->program.outputs.size()) : 0; }
-std::uint32_t tn_model_pools(const tn_model* m) { return m ? static_cast<std::uint32_t>(m->model->program.pools.size()) : 0; }
-std::uint32_t tn_model_steps(const tn_model* m) { return m ? static_cast<std::uint32_t>(m->model->shown.size()) : 0; }
+std::uint32_t tn_model_inputs(const tn_model* m) {
+  return m ? static_cast<std::uint32_t>(m->model->program.inputs.size()) : 0;
+}
+std::uint32_t tn_model_outputs(const tn_model* m) {
+  return m ? static_cast<std::uint32_t>(m->model->program.outputs.size()) : 0;
+}
+std::uint32_t tn_model_pools(const tn_model* m) {
+  return m ? static_cast<std::uint32_t>(m->model->program.pools.size()) : 0;
+}
+std::uint32_t tn_model_steps(const tn_model* m) {
+  return m ? static_cast<std::uint32_t>(m->model->shown.size()) : 0;
+}
 
 int tn_model_input(const tn_model* m, std::uint32_t i, tn_tensor_info* out) {
-  return guarded([&] { give(info_of(item(deref(m, "the model").model->program.inputs, i, "input")), out); });
+  return guarded(
+      [&] { give(info_of(item(deref(m, "the model").model->program.inputs, i, "input")), out); });
 }
 int tn_model_output(const tn_model* m, std::uint32_t i, tn_tensor_info* out) {
-  return guarded([&] { give(info_of(item(deref(m, "the model").model->program.outputs, i, "output")), out); });
+  return guarded(
+      [&] { give(info_of(item(deref(m, "the model").model->program.outputs, i, "output")), out); });
 }
 int tn_model_pool(const tn_model* m, std::uint32_t i, tn_pool_info* out) {
   return guarded([&] {
     static constexpr const char* kinds[] = {"data", "constants", "worker"};
     const auto& p = item(deref(m, "the model").model->program.pools, i, "pool");
-    give(tn_pool_info{sizeof(tn_pool_info), p.id.c_str(), p.bytes, p.align, kinds[static_cast<unsigned>(p.kind)]}, out);
+    give(tn_pool_info{sizeof(tn_pool_info), p.id.c_str(), p.bytes, p.align,
+                      kinds[static_cast<unsigned>(p.kind)]},
+         out);
   });
 }
 int tn_model_step(const tn_model* m, std::uint32_t i, tn_step_info* out) {
@@ -122,7 +138,9 @@ int tn_model_step(const tn_model* m, std::uint32_t i, tn_step_info* out) {
     const auto& s = model.program.steps[item(model.shown, i, "step")];
     const bool call = s.kind == tenon::runtime::StepKind::call;
     const auto* k = call ? &model.program.kernels[s.kernel] : nullptr;
-    give(tn_step_info{sizeof(tn_step_info), s.name.c_str(), kinds[static_cast<unsigned>(s.kind)], k ? k->symbol.c_str() : "", k ? k->work : 0}, out);
+    give(tn_step_info{sizeof(tn_step_info), s.name.c_str(), kinds[static_cast<unsigned>(s.kind)],
+                      k ? k->symbol.c_str() : "", k ? k->work : 0},
+         out);
   });
 }
 int tn_find_input(const tn_model* m, const char* name, std::uint32_t* out) {
@@ -137,30 +155,42 @@ int tn_context_create(tn_model* m, const tn_context_options* options, tn_context
     deref(out, "out") = nullptr;
     tn_context_options o{sizeof o, 1, 0};
     if (options) {
-      if (options->struct_size < sizeof(std::size_t)) throw Error(TN_RT_ARGUMENT, "struct_size is not set");
+      if (options->struct_size < sizeof(std::size_t))
+        throw Error(TN_RT_ARGUMENT, "struct_size is not set");
       std::memcpy(&o, options, std::min(options->struct_size, sizeof o));
     }
-    if (o.flags & ~(TN_GUARD | TN_POISON | TN_PROFILE)) throw Error(TN_RT_ARGUMENT, "unknown flags " + std::to_string(o.flags));
+    if (o.flags & ~(TN_GUARD | TN_POISON | TN_PROFILE))
+      throw Error(TN_RT_ARGUMENT, "unknown flags " + std::to_string(o.flags));
     if (o.threads > tenon::runtime::max_threads)
-      throw Error(TN_RT_ARGUMENT, std::to_string(o.threads) + " threads; at most " + std::to_string(tenon::runtime::max_threads));
-    const unsigned threads = o.threads ? o.threads : std::min(cpus_of_process(), tenon::runtime::max_threads);
-    *out = new tn_context{std::make_unique<tenon::runtime::Context>(deref(m, "the model").model, threads, o.flags)};
+      throw Error(TN_RT_ARGUMENT, std::to_string(o.threads) + " threads; at most " +
+                                      std::to_string(tenon::runtime::max_threads));
+    const unsigned threads =
+        o.threads ? o.threads : std::min(cpus_of_process(), tenon::runtime::max_threads);
+    *out = new tn_context{
+        std::make_unique<tenon::runtime::Context>(deref(m, "the model").model, threads, o.flags)};
   });
 }
 void tn_context_free(tn_context* c) { delete c; }
 std::uint32_t tn_context_threads(const tn_context* c) { return c ? c->context->threads() : 0; }
 
-int tn_set_input(tn_context* c, std::uint32_t i, tn_dtype dtype, std::uint32_t rank, const std::int64_t* dims, const void* data) {
+int tn_set_input(tn_context* c, std::uint32_t i, tn_dtype dtype, std::uint32_t rank,
+                 const std::int64_t* dims, const void* data) {
   return guarded([&] { deref(c, "the context").context->set_input(i, {dtype, rank, dims}, data); });
 }
-int tn_bind_input(tn_context* c, std::uint32_t i, tn_dtype dtype, std::uint32_t rank, const std::int64_t* dims, const void* data) {
-  return guarded([&] { deref(c, "the context").context->bind_input(i, {dtype, rank, dims}, data); });
+int tn_bind_input(tn_context* c, std::uint32_t i, tn_dtype dtype, std::uint32_t rank,
+                  const std::int64_t* dims, const void* data) {
+  return guarded([&] {
+    deref(c, "the context").context->bind_input(i, {dtype, rank, dims}, data);
+  });
 }
 int tn_input_memory(tn_context* c, std::uint32_t i, void** out) {
   return guarded([&] { deref(out, "out") = deref(c, "the context").context->input_memory(i); });
 }
-int tn_bind_output(tn_context* c, std::uint32_t i, tn_dtype dtype, std::uint32_t rank, const std::int64_t* dims, void* data) {
-  return guarded([&] { deref(c, "the context").context->bind_output(i, {dtype, rank, dims}, data); });
+int tn_bind_output(tn_context* c, std::uint32_t i, tn_dtype dtype, std::uint32_t rank,
+                   const std::int64_t* dims, void* data) {
+  return guarded([&] {
+    deref(c, "the context").context->bind_output(i, {dtype, rank, dims}, data);
+  });
 }
 int tn_run(tn_context* c) {
   return guarded([&] { deref(c, "the context").context->run(); });

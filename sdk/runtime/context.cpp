@@ -21,29 +21,47 @@ std::string shape_text(tn_dtype t, std::uint32_t rank, const std::int64_t* dims)
 
 void check_type(const Tensor& t, const TensorView& v, const std::string& what) {
   if (v.rank > 0 && !v.dims) throw Error(TN_RT_POINTER, what + " '" + t.name + "': dims is null");
-  const bool same_dims = v.rank == t.dims.size() && std::equal(t.dims.begin(), t.dims.end(), v.dims);
+  const bool same_dims =
+      v.rank == t.dims.size() && std::equal(t.dims.begin(), t.dims.end(), v.dims);
   if (v.dtype == t.dtype && same_dims) return;
   const char* culprit = v.dtype != t.dtype ? "dtype" : v.rank != t.dims.size() ? "rank" : "shape";
-  throw Error(TN_RT_TENSOR, what + " '" + t.name + "' takes " + shape_text(t.dtype, static_cast<std::uint32_t>(t.dims.size()), t.dims.data()) +
-                                ", got " + shape_text(v.dtype, std::min(v.rank, 16u), v.dims) + ": another " + culprit);
+  throw Error(TN_RT_TENSOR,
+              what + " '" + t.name + "' takes " +
+                  shape_text(t.dtype, static_cast<std::uint32_t>(t.dims.size()), t.dims.data()) +
+                  ", got " + shape_text(v.dtype, std::min(v.rank, 16u), v.dims) + ": another " +
+                  culprit);
 }
 
 void check_pointer(const Tensor& t, const void* data, bool aligned, const std::string& what) {
-  if (!data && t.bytes > 0) throw Error(TN_RT_POINTER, what + " '" + t.name + "': the memory is null");
+  if (!data && t.bytes > 0)
+    throw Error(TN_RT_POINTER, what + " '" + t.name + "': the memory is null");
   if (aligned && reinterpret_cast<std::uintptr_t>(data) % t.align != 0)
-    throw Error(TN_RT_POINTER, what + " '" + t.name + "': the memory is not a multiple of " + std::to_string(t.align) + " bytes");
+    throw Error(TN_RT_POINTER, what + " '" + t.name + "': the memory is not a multiple of " +
+                                   std::to_string(t.align) + " bytes");
 }
 
 }  // namespace
 
 Context::Context(std::shared_ptr<const Model> model, unsigned threads, std::uint32_t flags)
-    : model_(std::move(model)), p_(model_->program), flags_(flags), inputs_(p_.inputs.size()), outputs_(p_.outputs.size()), workers_(threads) {
+    : model_(std::move(model)),
+      p_(model_->program),
+      flags_(flags),
+      inputs_(p_.inputs.size()),
+      outputs_(p_.outputs.size()),
+      workers_(threads) {
   const bool guard = flags & TN_GUARD;
   for (const Pool& pool : p_.pools) {
-    pools_.push_back(pool.kind == PoolKind::data ? Region::allocate(pool.bytes, pool.align, guard, "pool '" + pool.id + "'") : Region());
-    if (pools_.back().slack() > 0) std::memset(pools_.back().data() + pool.bytes, static_cast<int>(canary), pools_.back().slack());
+    pools_.push_back(pool.kind == PoolKind::data
+                         ? Region::allocate(pool.bytes, pool.align, guard, "pool '" + pool.id + "'")
+                         : Region());
+    if (pools_.back().slack() > 0)
+      std::memset(pools_.back().data() + pool.bytes, static_cast<int>(canary),
+                  pools_.back().slack());
     for (unsigned w = 0; w < threads; ++w)
-      scratch_.push_back(pool.kind == PoolKind::worker ? Region::allocate(pool.bytes, pool.align, guard, "worker scratch '" + pool.id + "'") : Region());
+      scratch_.push_back(
+          pool.kind == PoolKind::worker
+              ? Region::allocate(pool.bytes, pool.align, guard, "worker scratch '" + pool.id + "'")
+              : Region());
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (p_.inputs[i].planned) inputs_[i].at = address(p_.inputs[i].place);
@@ -66,21 +84,25 @@ void Context::prepare_pools() {
       if (r.size() > 0) std::memset(r.data(), static_cast<int>(poison), r.size());
   for (const ImageRange& c : p_.constants)
     if (p_.pools[c.pool].kind == PoolKind::data && c.bytes > 0)
-      std::memcpy(pools_[c.pool].data() + c.offset, model_->images[c.pool].data() + c.offset, c.bytes);
+      std::memcpy(pools_[c.pool].data() + c.offset, model_->images[c.pool].data() + c.offset,
+                  c.bytes);
 }
 
 const Tensor& Context::input_at(std::uint32_t i) const {
   if (i < p_.inputs.size()) return p_.inputs[i];
-  throw Error(TN_RT_NAME, "no input " + std::to_string(i) + "; the model has " + std::to_string(p_.inputs.size()));
+  throw Error(TN_RT_NAME, "no input " + std::to_string(i) + "; the model has " +
+                              std::to_string(p_.inputs.size()));
 }
 
 const Tensor& Context::output_at(std::uint32_t i) const {
   if (i < p_.outputs.size()) return p_.outputs[i];
-  throw Error(TN_RT_NAME, "no output " + std::to_string(i) + "; the model has " + std::to_string(p_.outputs.size()));
+  throw Error(TN_RT_NAME, "no output " + std::to_string(i) + "; the model has " +
+                              std::to_string(p_.outputs.size()));
 }
 
 std::byte* Context::own_memory(Slot& s, const Tensor& t) {
-  if (!s.own.data()) s.own = Region::allocate(t.bytes, t.align, flags_ & TN_GUARD, "'" + t.name + "'");
+  if (!s.own.data())
+    s.own = Region::allocate(t.bytes, t.align, flags_ & TN_GUARD, "'" + t.name + "'");
   return s.own.data();
 }
 
@@ -108,15 +130,21 @@ void Context::bind_input(std::uint32_t i, const TensorView& v, const void* data)
   const Tensor& t = input_at(i);
   check_type(t, v, "input");
   check_pointer(t, data, true, "input");
-  if (t.planned) throw Error(TN_RT_PLANNED, "input '" + t.name + "' stands in pool '" + p_.pools[t.place.index].id + "': write to tn_input_memory instead");
+  if (t.planned)
+    throw Error(TN_RT_PLANNED, "input '" + t.name + "' stands in pool '" +
+                                   p_.pools[t.place.index].id +
+                                   "': write to tn_input_memory instead");
   Slot& s = inputs_[i];
-  s.at = const_cast<std::byte*>(static_cast<const std::byte*>(data));  // kernels only read it: checked when the program was loaded
+  s.at = const_cast<std::byte*>(static_cast<const std::byte*>(
+      data));  // kernels only read it: checked when the program was loaded
   s.bound = s.given = stale_ = true;
 }
 
 void Context::bind_output(std::uint32_t i, const TensorView& v, void* data) {
   const Tensor& t = output_at(i);
-  if (t.planned) throw Error(TN_RT_PLANNED, "output '" + t.name + "' stands in pool '" + p_.pools[t.place.index].id + "': read it with tn_output");
+  if (t.planned)
+    throw Error(TN_RT_PLANNED, "output '" + t.name + "' stands in pool '" +
+                                   p_.pools[t.place.index].id + "': read it with tn_output");
   Slot& s = outputs_[i];
   if (data) {
     check_type(t, v, "output");
@@ -138,17 +166,22 @@ const void* Context::output(std::uint32_t i) {
 }
 
 const std::vector<std::uint64_t>& Context::times() const {
-  if (!(flags_ & TN_PROFILE)) throw Error(TN_RT_ARGUMENT, "the context was made without TN_PROFILE");
+  if (!(flags_ & TN_PROFILE))
+    throw Error(TN_RT_ARGUMENT, "the context was made without TN_PROFILE");
   return times_;
 }
 
 std::byte* Context::address(const Place& p) const {
   switch (p.base) {
-    case Base::input: return inputs_[p.index].at + p.offset;
-    case Base::output: return outputs_[p.index].at + p.offset;
-    case Base::pool: break;
+    case Base::input:
+      return inputs_[p.index].at + p.offset;
+    case Base::output:
+      return outputs_[p.index].at + p.offset;
+    case Base::pool:
+      break;
   }
-  const Region& r = p_.pools[p.index].kind == PoolKind::constants ? model_->images[p.index] : pools_[p.index];
+  const Region& r =
+      p_.pools[p.index].kind == PoolKind::constants ? model_->images[p.index] : pools_[p.index];
   return r.data() + p.offset;
 }
 
@@ -157,13 +190,16 @@ void Context::resolve() {
   if (!stale_) return;
   check_overlap();
   for (std::size_t s = 0; s < p_.steps.size(); ++s)
-    for (std::size_t a = 0; a < p_.steps[s].args.size(); ++a) args_[first_arg_[s] + a] = address(p_.steps[s].args[a]);
+    for (std::size_t a = 0; a < p_.steps[s].args.size(); ++a)
+      args_[first_arg_[s] + a] = address(p_.steps[s].args[a]);
   stale_ = false;
 }
 
 void Context::check_inputs() const {
   for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (!inputs_[i].given) throw Error(TN_RT_NOT_SET, "input '" + p_.inputs[i].name + "' was not given" + (p_.inputs[i].planned ? "; it is consumed by each run" : ""));
+    if (!inputs_[i].given)
+      throw Error(TN_RT_NOT_SET, "input '" + p_.inputs[i].name + "' was not given" +
+                                     (p_.inputs[i].planned ? "; it is consumed by each run" : ""));
 }
 
 /// A bound output overlaps nothing else that is bound; inputs may overlap each other.
@@ -174,10 +210,12 @@ void Context::check_overlap() const {
     const std::string* name;
   };
   std::vector<Span> all;
-  const auto add = [&](const std::vector<Slot>& slots, const std::vector<Tensor>& tensors, bool output) {
+  const auto add = [&](const std::vector<Slot>& slots, const std::vector<Tensor>& tensors,
+                       bool output) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto at = reinterpret_cast<std::uintptr_t>(slots[i].at);
-      if (slots[i].bound && tensors[i].bytes > 0) all.push_back({at, at + tensors[i].bytes, output, &tensors[i].name});
+      if (slots[i].bound && tensors[i].bytes > 0)
+        all.push_back({at, at + tensors[i].bytes, output, &tensors[i].name});
     }
   };
   add(inputs_, p_.inputs, false);
@@ -187,7 +225,9 @@ void Context::check_overlap() const {
   const Span *furthest = nullptr, *furthest_output = nullptr;
   for (const Span& s : all) {
     const Span* hit = s.output ? furthest : furthest_output;
-    if (hit && s.begin < hit->end) throw Error(TN_RT_POINTER, "the memory bound to '" + *s.name + "' overlaps that of '" + *hit->name + "'");
+    if (hit && s.begin < hit->end)
+      throw Error(TN_RT_POINTER,
+                  "the memory bound to '" + *s.name + "' overlaps that of '" + *hit->name + "'");
     if (!furthest || s.end > furthest->end) furthest = &s;
     if (s.output && (!furthest_output || s.end > furthest_output->end)) furthest_output = &s;
   }
@@ -199,7 +239,9 @@ void Context::run() {
   std::vector<std::pair<std::size_t, std::vector<std::byte>>> kept;
   if (flags_ & TN_POISON) {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (p_.inputs[i].planned) kept.emplace_back(i, std::vector<std::byte>(inputs_[i].at, inputs_[i].at + p_.inputs[i].bytes));
+      if (p_.inputs[i].planned)
+        kept.emplace_back(
+            i, std::vector<std::byte>(inputs_[i].at, inputs_[i].at + p_.inputs[i].bytes));
     prepare_pools();
     for (const auto& [i, bytes] : kept)
       if (!bytes.empty()) std::memcpy(inputs_[i].at, bytes.data(), bytes.size());
@@ -228,12 +270,16 @@ void Context::steps() {
     const auto start = timed ? Clock::now() : Clock::time_point();
     std::size_t next = s + 1;
     void* const* args = args_.data() + first_arg_[s];
-    if (step.kind == StepKind::call) call(s);
-    else if (step.kind == StepKind::copy) std::memmove(args[1], args[0], step.args[0].bytes);
-    else if (*static_cast<const std::byte*>(args[0]) == std::byte{0}) next = step.target;
+    if (step.kind == StepKind::call)
+      call(s);
+    else if (step.kind == StepKind::copy)
+      std::memmove(args[1], args[0], step.args[0].bytes);
+    else if (*static_cast<const std::byte*>(args[0]) == std::byte{0})
+      next = step.target;
     if (timed) {
       while (model_->shown[shown] != s) ++shown;
-      times_[shown] = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+      times_[shown] = static_cast<std::uint64_t>(
+          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
     }
     if (flags_ & TN_GUARD) check_slack(s);
     s = next;
@@ -256,7 +302,8 @@ void run_part(void* state, unsigned w) {
   const auto& d = *static_cast<Dispatch*>(state);
   const std::int64_t each = d.extent / d.parts, extra = d.extent % d.parts;
   const std::int64_t begin = each * w + std::min<std::int64_t>(w, extra);
-  d.codes[w] = d.fn(d.args, nullptr, const_cast<std::byte*>(d.scratch[w]), begin, begin + each + (w < extra ? 1 : 0));
+  d.codes[w] = d.fn(d.args, nullptr, const_cast<std::byte*>(d.scratch[w]), begin,
+                    begin + each + (w < extra ? 1 : 0));
 }
 
 }  // namespace
@@ -266,24 +313,36 @@ void Context::call(std::size_t s) {
   const Kernel& k = p_.kernels[step.kernel];
   if (k.extent == 0) return;
   const auto workers = static_cast<std::int64_t>(workers_.size());
-  const auto parts = static_cast<unsigned>(std::clamp<std::int64_t>(k.extent / k.grain, 1, workers));
+  const auto parts =
+      static_cast<unsigned>(std::clamp<std::int64_t>(k.extent / k.grain, 1, workers));
   std::array<const std::byte*, max_threads> scratch{};
   std::array<std::int32_t, max_threads> codes{};
   for (unsigned w = 0; k.worker_bytes > 0 && w < parts; ++w)
     scratch[w] = scratch_[k.worker_pool * workers_.size() + w].data() + k.worker_offset;
-  Dispatch d{model_->kernels[step.kernel], args_.data() + first_arg_[s], scratch.data(), k.extent, parts, codes.data()};
-  if (parts == 1) run_part(&d, 0);
-  else workers_.run(parts, run_part, &d);
+  Dispatch d{model_->kernels[step.kernel],
+             args_.data() + first_arg_[s],
+             scratch.data(),
+             k.extent,
+             parts,
+             codes.data()};
+  if (parts == 1)
+    run_part(&d, 0);
+  else
+    workers_.run(parts, run_part, &d);
   for (unsigned w = 0; w < parts; ++w)
     if (codes[w] != 0)
-      throw Error(TN_RT_KERNEL, "step '" + step.name + "': kernel '" + k.symbol + "' failed with code " + std::to_string(codes[w]));
+      throw Error(TN_RT_KERNEL, "step '" + step.name + "': kernel '" + k.symbol +
+                                    "' failed with code " + std::to_string(codes[w]));
 }
 
 void Context::check_slack(std::size_t s) const {
   const auto whole = [&](const Region& r, const Pool& pool) {
     const std::byte* end = r.data() + r.size();
     for (std::uint64_t i = 0; i < r.slack(); ++i)
-      if (end[i] != canary) throw Error(TN_RT_OVERRUN, "step '" + p_.steps[s].name + "' wrote past the " + std::to_string(pool.bytes) + " bytes of pool '" + pool.id + "'");
+      if (end[i] != canary)
+        throw Error(TN_RT_OVERRUN, "step '" + p_.steps[s].name + "' wrote past the " +
+                                       std::to_string(pool.bytes) + " bytes of pool '" + pool.id +
+                                       "'");
   };
   for (std::size_t i = 0; i < pools_.size(); ++i) whole(pools_[i], p_.pools[i]);
 }

@@ -7,7 +7,8 @@
 
 namespace tenon::runtime {
 
-/// Those of `needed` that this CPU and its operating system do not have, or that the runtime does not know.
+/// Those of `needed` that this CPU and its operating system do not have, or that the runtime does
+/// not know.
 std::vector<std::string> missing_features(const std::vector<std::string>& needed);
 
 }  // namespace tenon::runtime

@@ -17,7 +17,8 @@ namespace tenon::runtime {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t most = std::uint64_t{1} << 47;  // more cannot be mapped, and sums below cannot overflow
+constexpr std::uint64_t most = std::uint64_t{1}
+                               << 47;  // more cannot be mapped, and sums below cannot overflow
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -57,12 +58,15 @@ Region::~Region() {
   if (base_) munmap(base_, length_);
 }
 
-Region Region::allocate(std::uint64_t bytes, std::uint64_t align, bool guard, const std::string& what) {
+Region Region::allocate(std::uint64_t bytes, std::uint64_t align, bool guard,
+                        const std::string& what) {
   if (bytes > most || align > most) no_memory(bytes, what);
-  const std::uint64_t inner = round_up(std::max<std::uint64_t>(bytes, 1), page) + (align > page ? align : 0);
+  const std::uint64_t inner =
+      round_up(std::max<std::uint64_t>(bytes, 1), page) + (align > page ? align : 0);
   Region r;
   r.length_ = inner + (guard ? page : 0);
-  void* p = mmap(nullptr, r.length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = mmap(nullptr, r.length_, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) no_memory(bytes, what);
   r.base_ = static_cast<std::byte*>(p);
   const auto start = reinterpret_cast<std::uintptr_t>(p), end = start + inner;
@@ -76,7 +80,9 @@ Region Region::allocate(std::uint64_t bytes, std::uint64_t align, bool guard, co
 
 Region Region::map_file(const std::string& path, std::uint64_t bytes, std::uint64_t align) {
   const File f(path);
-  if (f.size != bytes) throw Error(TN_RT_FILE, path + ": has " + std::to_string(f.size) + " bytes instead of " + std::to_string(bytes));
+  if (f.size != bytes)
+    throw Error(TN_RT_FILE, path + ": has " + std::to_string(f.size) + " bytes instead of " +
+                                std::to_string(bytes));
   if (bytes == 0) return allocate(0, align, false, path);
   if (bytes > most || align > most) no_memory(bytes, path);
   // Reserve enough to align by hand where a page is not enough, then map the file over it.
@@ -100,7 +106,9 @@ std::string read_file(const std::string& path) {
   while (at < out.size()) {
     const ssize_t n = read(f.fd, out.data() + at, out.size() - at);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw Error(TN_RT_FILE, path + ": cannot be read: " + (n < 0 ? std::strerror(errno) : "it shrank"));
+    if (n <= 0)
+      throw Error(TN_RT_FILE,
+                  path + ": cannot be read: " + (n < 0 ? std::strerror(errno) : "it shrank"));
     at += static_cast<std::size_t>(n);
   }
   return out;

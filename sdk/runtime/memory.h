@@ -17,10 +17,13 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region();
 
-  /// Zeroed, writable. With `guard` the last aligned place is taken before a page that may not be touched: between the
-  /// end and that page lie at most align - 1 bytes, slack(). Throws Error (TN_RT_MEMORY). 0 bytes: data() is not null.
-  static Region allocate(std::uint64_t bytes, std::uint64_t align, bool guard, const std::string& what);
-  /// The file, read-only, shared with every other mapping of it. Throws Error (TN_RT_FILE) unless it has `bytes`.
+  /// Zeroed, writable. With `guard` the last aligned place is taken before a page that may not be
+  /// touched: between the end and that page lie at most align - 1 bytes, slack(). Throws Error
+  /// (TN_RT_MEMORY). 0 bytes: data() is not null.
+  static Region allocate(std::uint64_t bytes, std::uint64_t align, bool guard,
+                         const std::string& what);
+  /// The file, read-only, shared with every other mapping of it. Throws Error (TN_RT_FILE) unless
+  /// it has `bytes`.
   static Region map_file(const std::string& path, std::uint64_t bytes, std::uint64_t align);
 
   std::byte* data() const { return data_; }

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -20,13 +22,17 @@ void check_elf(const std::string& path) {
   Elf64_Ehdr h;
   if (f.size() < sizeof h) bad("is no shared object");
   std::memcpy(&h, f.data(), sizeof h);
-  if (std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_type != ET_DYN) bad("is no shared object");
-  if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > f.size() || (f.size() - h.e_phoff) / sizeof(Elf64_Phdr) < h.e_phnum)
+  if (std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+      h.e_type != ET_DYN)
+    bad("is no shared object");
+  if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > f.size() ||
+      (f.size() - h.e_phoff) / sizeof(Elf64_Phdr) < h.e_phnum)
     bad("is cut off");
   for (unsigned i = 0; i < h.e_phnum; ++i) {
     Elf64_Phdr p;
     std::memcpy(&p, f.data() + h.e_phoff + i * sizeof p, sizeof p);
-    if (p.p_type == PT_LOAD && (p.p_offset > f.size() || p.p_filesz > f.size() - p.p_offset)) bad("is cut off");
+    if (p.p_type == PT_LOAD && (p.p_offset > f.size() || p.p_filesz > f.size() - p.p_offset))
+      bad("is cut off");
   }
 }
 
@@ -44,12 +50,21 @@ std::string absolute(const std::string& folder) {
   return out;
 }
 
+/// The image of a pool of constants is the pool; any other ends with its last constant.
+std::uint64_t image_bytes(const Program& p, std::uint32_t pool) {
+  std::uint64_t end = p.pools[pool].kind == PoolKind::constants ? p.pools[pool].bytes : 0;
+  for (const ImageRange& c : p.constants)
+    if (c.pool == pool) end = std::max(end, c.offset + c.bytes);
+  return end;
+}
+
 void resolve_kernels(Model& m) {
   for (const Kernel& k : m.program.kernels) {
     KernelFn fn = nullptr;
     for (const Object& o : m.objects)
       if ((fn = o.find(k.symbol))) break;
-    if (!fn) throw Error(TN_RT_OBJECT, "kernel '" + k.symbol + "' is not in " + join(m.program.objects));
+    if (!fn)
+      throw Error(TN_RT_OBJECT, "kernel '" + k.symbol + "' is not in " + join(m.program.objects));
     m.kernels.push_back(fn);
   }
 }
@@ -65,7 +80,9 @@ Object::Object(Object&& o) noexcept : handle_(std::exchange(o.handle_, nullptr))
 Object::~Object() {
   if (handle_) dlclose(handle_);
 }
-KernelFn Object::find(const std::string& symbol) const { return reinterpret_cast<KernelFn>(dlsym(handle_, symbol.c_str())); }
+KernelFn Object::find(const std::string& symbol) const {
+  return reinterpret_cast<KernelFn>(dlsym(handle_, symbol.c_str()));
+}
 
 std::shared_ptr<const Model> load_model(const std::string& folder) {
   const std::string dir = absolute(folder) + "/";
@@ -73,9 +90,13 @@ std::shared_ptr<const Model> load_model(const std::string& folder) {
   m->program = parse_program(read_file(dir + "program.json"));
   const Program& p = m->program;
   if (const auto missing = missing_features(p.features); !missing.empty())
-    throw Error(TN_RT_CPU, "this CPU lacks what the artefact was compiled for: " + join(missing) + ". Compile it for this CPU, or for an older level");
-  for (const Pool& pool : p.pools)
-    m->images.push_back(pool.image.empty() ? Region() : Region::map_file(dir + pool.image, pool.bytes, pool.align));
+    throw Error(TN_RT_CPU, "this CPU lacks what the artefact was compiled for: " + join(missing) +
+                               ". Compile it for this CPU, or for an older level");
+  for (std::uint32_t i = 0; i < p.pools.size(); ++i)
+    m->images.push_back(p.pools[i].image.empty()
+                            ? Region()
+                            : Region::map_file(dir + p.pools[i].image, image_bytes(p, i),
+                                               p.pools[i].align));
   if (!p.kernels.empty())
     for (const std::string& o : p.objects) m->objects.emplace_back(dir + o);
   resolve_kernels(*m);

@@ -1,4 +1,5 @@
-// An artefact in memory: the checked program, its kernels, its constants. Immutable, shared by contexts.
+// An artefact in memory: the checked program, its kernels, its constants. Immutable, shared by
+// contexts.
 #ifndef TENON_SDK_RUNTIME_MODEL_H
 #define TENON_SDK_RUNTIME_MODEL_H
 
@@ -10,12 +11,14 @@
 
 namespace tenon::runtime {
 
-using KernelFn = std::int32_t (*)(void* const* buf, const std::int64_t* dim, void* worker, std::int64_t begin, std::int64_t end);
+using KernelFn = std::int32_t (*)(void* const* buf, const std::int64_t* dim, void* worker,
+                                  std::int64_t begin, std::int64_t end);
 
 /// A loaded shared object.
 class Object {
  public:
-  /// Checks that the file is whole (a truncated one would kill the process inside the loader). Throws Error.
+  /// Checks that the file is whole (a truncated one would kill the process inside the loader).
+  /// Throws Error.
   explicit Object(const std::string& path);
   Object(Object&& o) noexcept;
   Object& operator=(Object&&) = delete;

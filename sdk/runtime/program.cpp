@@ -19,10 +19,11 @@ struct DTypeRow {
   tn_dtype id;
   unsigned bits;
 };
-constexpr DTypeRow dtypes[] = {{"f32", TN_F32, 32}, {"f64", TN_F64, 64}, {"f16", TN_F16, 16}, {"bf16", TN_BF16, 16},
-                               {"i8", TN_I8, 8},    {"i16", TN_I16, 16}, {"i32", TN_I32, 32}, {"i64", TN_I64, 64},
-                               {"u8", TN_U8, 8},    {"u16", TN_U16, 16}, {"u32", TN_U32, 32}, {"u64", TN_U64, 64},
-                               {"bool", TN_BOOL, 8}, {"i4", TN_I4, 4},   {"u4", TN_U4, 4}};
+constexpr DTypeRow dtypes[] = {{"f32", TN_F32, 32},   {"f64", TN_F64, 64}, {"f16", TN_F16, 16},
+                               {"bf16", TN_BF16, 16}, {"i8", TN_I8, 8},    {"i16", TN_I16, 16},
+                               {"i32", TN_I32, 32},   {"i64", TN_I64, 64}, {"u8", TN_U8, 8},
+                               {"u16", TN_U16, 16},   {"u32", TN_U32, 32}, {"u64", TN_U64, 64},
+                               {"bool", TN_BOOL, 8},  {"i4", TN_I4, 4},    {"u4", TN_U4, 4}};
 
 /// A value of the file with its path, for messages: `steps[3].args[0]`.
 class At {
@@ -30,7 +31,8 @@ class At {
   At(const Json& j, std::string path) : j_(&j), path_(std::move(path)) {}
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(TN_RT_PROGRAM, "program.json: " + (path_.empty() ? "top level" : path_) + ": " + what);
+    throw Error(TN_RT_PROGRAM,
+                "program.json: " + (path_.empty() ? "top level" : path_) + ": " + what);
   }
   At operator[](const char* key) const {
     if (!j_->is_object()) fail("should be an object");
@@ -53,7 +55,8 @@ class At {
     return s;
   }
   std::uint64_t u64(std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) const {
-    if (!j_->is_number_integer() || (j_->is_number_integer() && !j_->is_number_unsigned() && j_->get<std::int64_t>() < 0))
+    if (!j_->is_number_integer() ||
+        (j_->is_number_integer() && !j_->is_number_unsigned() && j_->get<std::int64_t>() < 0))
       fail("should be an integer of at least 0");
     const auto v = j_->get<std::uint64_t>();
     if (v > max) fail(std::to_string(v) + " is more than " + std::to_string(max));
@@ -65,7 +68,8 @@ class At {
     return static_cast<std::uint32_t>(v);
   }
   std::int64_t i64() const {
-    return static_cast<std::int64_t>(u64(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
+    return static_cast<std::int64_t>(
+        u64(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
   }
   std::uint64_t power_of_two() const {
     const std::uint64_t v = u64();
@@ -75,7 +79,8 @@ class At {
   /// A file beside program.json; nothing that leads elsewhere.
   std::string file_name() const {
     std::string s = text();
-    if (s.empty() || s == "." || s == ".." || s.find('/') != s.npos || s.find('\\') != s.npos) fail("'" + s + "' is not a plain file name");
+    if (s.empty() || s == "." || s == ".." || s.find('/') != s.npos || s.find('\\') != s.npos)
+      fail("'" + s + "' is not a plain file name");
     return s;
   }
 
@@ -97,7 +102,8 @@ class Reader {
     for (const At& x : top["outputs"].items()) p_.outputs.push_back(tensor(x));
     for (const At& x : top["constants"].items()) p_.constants.push_back(range(x));
     for (const At& x : top["kernels"].items()) p_.kernels.push_back(kernel(x));
-    if (!p_.kernels.empty() && p_.objects.empty()) top["objects"].fail("there are kernels, and no object that holds them");
+    if (!p_.kernels.empty() && p_.objects.empty())
+      top["objects"].fail("there are kernels, and no object that holds them");
     steps(top["steps"], 0);
   }
 
@@ -105,19 +111,26 @@ class Reader {
   Pool pool(const At& x) {
     Pool p{.id = x["id"].text(), .bytes = x["bytes"].u64(), .align = x["align"].power_of_two()};
     const std::string kind = x["kind"].text();
-    if (kind == "data") p.kind = PoolKind::data;
-    else if (kind == "constants") p.kind = PoolKind::constants;
-    else if (kind == "worker") p.kind = PoolKind::worker;
-    else x["kind"].fail("'" + kind + "' is none of data, constants, worker");
+    if (kind == "data")
+      p.kind = PoolKind::data;
+    else if (kind == "constants")
+      p.kind = PoolKind::constants;
+    else if (kind == "worker")
+      p.kind = PoolKind::worker;
+    else
+      x["kind"].fail("'" + kind + "' is none of data, constants, worker");
     if (x.has("image")) p.image = x["image"].file_name();
-    if (p.kind == PoolKind::constants && p.bytes > 0 && p.image.empty()) x.fail("a pool of constants without an image");
-    if (p.kind == PoolKind::worker && !p.image.empty()) x["image"].fail("worker scratch has no image");
+    if (p.kind == PoolKind::constants && p.bytes > 0 && p.image.empty())
+      x.fail("a pool of constants without an image");
+    if (p.kind == PoolKind::worker && !p.image.empty())
+      x["image"].fail("worker scratch has no image");
     return p;
   }
 
   void inside(const At& x, std::uint64_t offset, std::uint64_t bytes, std::uint64_t whole) {
     if (offset > whole || bytes > whole - offset)
-      x.fail(std::to_string(bytes) + " bytes at " + std::to_string(offset) + " pass the end, " + std::to_string(whole));
+      x.fail(std::to_string(bytes) + " bytes at " + std::to_string(offset) + " pass the end, " +
+             std::to_string(whole));
   }
 
   /// [base, index, offset, bytes].
@@ -148,7 +161,8 @@ class Reader {
   }
 
   Tensor tensor(const At& x) {
-    Tensor t{.name = x["name"].text(), .bytes = x["bytes"].u64(), .align = x["align"].power_of_two()};
+    Tensor t{
+        .name = x["name"].text(), .bytes = x["bytes"].u64(), .align = x["align"].power_of_two()};
     const std::string type = x["dtype"].text();
     const DTypeRow* row = nullptr;
     for (const DTypeRow& r : dtypes)
@@ -158,14 +172,19 @@ class Reader {
     std::uint64_t all = row->bits;
     for (const At& d : x["dims"].items()) {
       t.dims.push_back(d.i64());
-      if (__builtin_mul_overflow(all, static_cast<std::uint64_t>(t.dims.back()), &all)) d.fail("the size passes 64 bits");
+      if (__builtin_mul_overflow(all, static_cast<std::uint64_t>(t.dims.back()), &all))
+        d.fail("the size passes 64 bits");
     }
     const std::uint64_t bytes = all / 8 + (all % 8 != 0);
-    if (bytes != t.bytes) x["bytes"].fail("is " + std::to_string(t.bytes) + "; the shape takes " + std::to_string(bytes));
+    if (bytes != t.bytes)
+      x["bytes"].fail("is " + std::to_string(t.bytes) + "; the shape takes " +
+                      std::to_string(bytes));
     if (x.has("place")) {
       t.place = place(x["place"]);
       if (t.place.base != Base::pool) x["place"].fail("should be a pool");
-      if (t.place.bytes != t.bytes) x["place"].fail("holds " + std::to_string(t.place.bytes) + " bytes of " + std::to_string(t.bytes));
+      if (t.place.bytes != t.bytes)
+        x["place"].fail("holds " + std::to_string(t.place.bytes) + " bytes of " +
+                        std::to_string(t.bytes));
       t.planned = true;
     }
     return t;
@@ -176,15 +195,19 @@ class Reader {
     if (f.size() != 3) x.fail("should have three items: pool, offset, bytes");
     const ImageRange r{f[0].index(p_.pools.size()), f[1].u64(), f[2].u64()};
     inside(x, r.offset, r.bytes, p_.pools[r.pool].bytes);
-    if (p_.pools[r.pool].image.empty() && r.bytes > 0) x.fail("pool '" + p_.pools[r.pool].id + "' has no image");
+    if (p_.pools[r.pool].image.empty() && r.bytes > 0)
+      x.fail("pool '" + p_.pools[r.pool].id + "' has no image");
     return r;
   }
 
   Kernel kernel(const At& x) {
     Kernel k{.symbol = x["symbol"].text(),
-             .n_args = static_cast<std::uint32_t>(x["args"].u64(std::numeric_limits<std::uint32_t>::max())),
+             .n_args = static_cast<std::uint32_t>(
+                 x["args"].u64(std::numeric_limits<std::uint32_t>::max())),
              .n_inputs = static_cast<std::uint32_t>(x["inputs"].u64(x["args"].u64())),
-             .extent = x["extent"].i64(), .grain = x["grain"].i64(), .work = x["work"].u64()};
+             .extent = x["extent"].i64(),
+             .grain = x["grain"].i64(),
+             .work = x["work"].u64()};
     if (k.grain < 1) x["grain"].fail("is less than 1");
     if (!x.has("worker")) return k;
     const std::vector<At> f = x["worker"].items();
@@ -208,18 +231,23 @@ class Reader {
     for (const At& a : x["args"].items()) s.args.push_back(place(a));
     const std::string kind = x["kind"].text();
     const auto expect = [&](std::size_t n) {
-      if (s.args.size() != n) x["args"].fail(std::to_string(s.args.size()) + " arguments instead of " + std::to_string(n));
+      if (s.args.size() != n)
+        x["args"].fail(std::to_string(s.args.size()) + " arguments instead of " +
+                       std::to_string(n));
     };
     if (kind == "call") {
       s.kind = StepKind::call;
       s.kernel = x["kernel"].index(p_.kernels.size());
       expect(p_.kernels[s.kernel].n_args);
-      for (std::size_t a = p_.kernels[s.kernel].n_inputs; a < s.args.size(); ++a) writable(x, s.args[a]);
+      for (std::size_t a = p_.kernels[s.kernel].n_inputs; a < s.args.size(); ++a)
+        writable(x, s.args[a]);
       p_.steps.push_back(std::move(s));
     } else if (kind == "copy") {
       s.kind = StepKind::copy;
       expect(2);
-      if (s.args[0].bytes != s.args[1].bytes) x["args"].fail("copies " + std::to_string(s.args[0].bytes) + " bytes to " + std::to_string(s.args[1].bytes));
+      if (s.args[0].bytes != s.args[1].bytes)
+        x["args"].fail("copies " + std::to_string(s.args[0].bytes) + " bytes to " +
+                       std::to_string(s.args[1].bytes));
       writable(x, s.args[1]);
       p_.steps.push_back(std::move(s));
     } else if (kind == "branch") {
@@ -234,7 +262,8 @@ class Reader {
 
   void writable(const At& x, const Place& p) {
     if (p.base == Base::input) x.fail("writes input '" + p_.inputs[p.index].name + "'");
-    if (p.base == Base::pool && p_.pools[p.index].kind == PoolKind::constants) x.fail("writes pool '" + p_.pools[p.index].id + "', which holds constants");
+    if (p.base == Base::pool && p_.pools[p.index].kind == PoolKind::constants)
+      x.fail("writes pool '" + p_.pools[p.index].id + "', which holds constants");
   }
 
   void branch(const At& x, Step s, unsigned depth) {
@@ -272,8 +301,10 @@ Program parse_program(std::string text) {
   const At top(j, "");
   const std::uint64_t major = top["format"]["major"].u64();
   if (major != format_major)
-    throw Error(TN_RT_VERSION, "program.json has format " + std::to_string(major) + "; this runtime reads " + std::to_string(format_major) +
-                                   (major > format_major ? ": use a newer runtime" : ": compile the model again"));
+    throw Error(TN_RT_VERSION,
+                "program.json has format " + std::to_string(major) + "; this runtime reads " +
+                    std::to_string(format_major) +
+                    (major > format_major ? ": use a newer runtime" : ": compile the model again"));
   Program p;
   Reader(p).read(top);
   p.text = std::move(text);

@@ -1,5 +1,5 @@
-// What program.json says, checked: every index, offset and size of a Program is in range, so that running it needs no
-// further checks.
+// What program.json says, checked: every index, offset and size of a Program is in range, so that
+// running it needs no further checks.
 #ifndef TENON_SDK_RUNTIME_PROGRAM_H
 #define TENON_SDK_RUNTIME_PROGRAM_H
 

@@ -22,8 +22,10 @@ void pause_once() {
 template <class Done>
 void spin_until(Done done) {
   for (unsigned n = 0; !done();)
-    if (++n < spins_before_yield) pause_once();
-    else sched_yield();
+    if (++n < spins_before_yield)
+      pause_once();
+    else
+      sched_yield();
 }
 
 }  // namespace
@@ -33,7 +35,8 @@ Workers::Workers(unsigned n) {
     for (unsigned w = 1; w < n; ++w) threads_.emplace_back([this, w] { loop(w); });
   } catch (const std::system_error& e) {
     this->~Workers();
-    throw Error(TN_RT_MEMORY, "cannot start worker " + std::to_string(threads_.size() + 1) + " of " + std::to_string(n) + ": " + e.what());
+    throw Error(TN_RT_MEMORY, "cannot start worker " + std::to_string(threads_.size() + 1) +
+                                  " of " + std::to_string(n) + ": " + e.what());
   }
 }
 

@@ -59,8 +59,10 @@ std::string read_text(const std::filesystem::path& path) {
   return s.str();
 }
 
-void write_artefact(const std::filesystem::path& folder, const ExecProgram& p, const std::vector<tir::Kernel>& kernels) {
-  for (const auto& [name, bytes] : emit_files(p)) write_file(folder / name, bytes.data(), bytes.size());
+void write_artefact(const std::filesystem::path& folder, const ExecProgram& p,
+                    const std::vector<tir::Kernel>& kernels) {
+  for (const auto& [name, bytes] : emit_files(p))
+    write_file(folder / name, bytes.data(), bytes.size());
   const auto object = compile_object(kernels, llvm_facts());
   REQUIRE(object);
   write_file(folder / "kernels.so", object->data(), object->size());

@@ -19,15 +19,20 @@ class KernelMaker {
     k_.vars = {{"begin", {DType::i64, 1}}, {"end", {DType::i64, 1}}};
   }
 
-  std::uint32_t buffer(std::string name, DType t, std::uint64_t elements, tir::Scope scope, std::uint64_t align = 1) {
+  std::uint32_t buffer(std::string name, DType t, std::uint64_t elements, tir::Scope scope,
+                       std::uint64_t align = 1) {
     tir::Buffer b{std::move(name), t, elements, scope};
     b.align = align;
     if (scope != tir::Scope::worker) b.arg = args_++;
     k_.buffers.push_back(std::move(b));
     return static_cast<std::uint32_t>(k_.buffers.size() - 1);
   }
-  std::uint32_t input(DType t, std::uint64_t n) { return buffer("in" + std::to_string(args_), t, n, tir::Scope::input); }
-  std::uint32_t output(DType t, std::uint64_t n) { return buffer("out" + std::to_string(args_), t, n, tir::Scope::output); }
+  std::uint32_t input(DType t, std::uint64_t n) {
+    return buffer("in" + std::to_string(args_), t, n, tir::Scope::input);
+  }
+  std::uint32_t output(DType t, std::uint64_t n) {
+    return buffer("out" + std::to_string(args_), t, n, tir::Scope::output);
+  }
   std::uint32_t variable(std::string name, tir::Type t) {
     k_.vars.push_back({std::move(name), t});
     return static_cast<std::uint32_t>(k_.vars.size() - 1);
@@ -35,14 +40,21 @@ class KernelMaker {
 
   E imm(std::int64_t i, DType t = DType::i64) {
     tir::Expr e{.kind = tir::Kind::imm, .type = {t, 1}};
-    if (is_float(t)) e.f = static_cast<double>(i);
-    else e.i = i;
+    if (is_float(t))
+      e.f = static_cast<double>(i);
+    else
+      e.i = i;
     return add(std::move(e));
   }
-  E immf(double f, DType t = DType::f32) { return add({.kind = tir::Kind::imm, .type = {t, 1}, .f = f}); }
+  E immf(double f, DType t = DType::f32) {
+    return add({.kind = tir::Kind::imm, .type = {t, 1}, .f = f});
+  }
   E var(std::uint32_t v) { return add({.kind = tir::Kind::var, .type = k_.vars[v].type, .n = v}); }
-  E load(std::uint32_t buf, E index, unsigned lanes = 1, std::int64_t stride = 1, E mask = tir::none) {
-    tir::Expr e{.kind = tir::Kind::load, .type = {k_.buffers[buf].dtype, static_cast<std::uint16_t>(lanes)}, .n = buf};
+  E load(std::uint32_t buf, E index, unsigned lanes = 1, std::int64_t stride = 1,
+         E mask = tir::none) {
+    tir::Expr e{.kind = tir::Kind::load,
+                .type = {k_.buffers[buf].dtype, static_cast<std::uint16_t>(lanes)},
+                .n = buf};
     e.i = k_.exprs[index].type.lanes == 1 && lanes > 1 ? stride : 0;
     e.args = {index};
     if (mask != tir::none) e.args.push_back(mask);
@@ -50,10 +62,15 @@ class KernelMaker {
   }
   E broadcast(E x, unsigned lanes) {
     if (lanes == 1) return x;
-    return add({.kind = tir::Kind::broadcast, .type = {type(x).dtype, static_cast<std::uint16_t>(lanes)}, .args = {x}});
+    return add({.kind = tir::Kind::broadcast,
+                .type = {type(x).dtype, static_cast<std::uint16_t>(lanes)},
+                .args = {x}});
   }
   E ramp(E x, std::int64_t step, unsigned lanes) {
-    return add({.kind = tir::Kind::ramp, .type = {type(x).dtype, static_cast<std::uint16_t>(lanes)}, .i = step, .args = {x}});
+    return add({.kind = tir::Kind::ramp,
+                .type = {type(x).dtype, static_cast<std::uint16_t>(lanes)},
+                .i = step,
+                .args = {x}});
   }
   E op(ScalarOp o, tir::Type t, std::vector<E> args) {
     return add({.kind = tir::Kind::scalar, .op = o, .type = t, .args = std::move(args)});
@@ -64,11 +81,20 @@ class KernelMaker {
     if (is_comparison(o) || o == ScalarOp::is_nan) t.dtype = DType::boolean;
     return op(o, t, std::move(args));
   }
-  E fold(ScalarOp o, E x) { return add({.kind = tir::Kind::fold_lanes, .op = o, .type = {type(x).dtype, 1}, .args = {x}}); }
+  E fold(ScalarOp o, E x) {
+    return add({.kind = tir::Kind::fold_lanes, .op = o, .type = {type(x).dtype, 1}, .args = {x}});
+  }
 
-  void assign(std::uint32_t v, E value) { push({.kind = tir::StmtKind::assign, .target = v, .value = value}); }
+  void assign(std::uint32_t v, E value) {
+    push({.kind = tir::StmtKind::assign, .target = v, .value = value});
+  }
   void store(std::uint32_t buf, E index, E value, std::int64_t stride = 1, E mask = tir::none) {
-    push({.kind = tir::StmtKind::store, .target = buf, .value = value, .index = index, .mask = mask, .stride = stride});
+    push({.kind = tir::StmtKind::store,
+          .target = buf,
+          .value = value,
+          .index = index,
+          .mask = mask,
+          .stride = stride});
   }
   /// Statements of `body` go into the loop.
   template <class F>

@@ -41,13 +41,15 @@ bool runs_here(const TargetFacts& f) {
   return true;
 }
 
-Result<std::vector<std::byte>> compile_object(const std::vector<tir::Kernel>& kernels, const TargetFacts& facts, unsigned threads) {
+Result<std::vector<std::byte>> compile_object(const std::vector<tir::Kernel>& kernels,
+                                              const TargetFacts& facts, unsigned threads) {
   std::vector<const tir::Kernel*> list;
   for (const tir::Kernel& k : kernels) list.push_back(&k);
   return llvm_target().compile(list, facts, threads);
 }
 
-NativeKernels NativeKernels::compile(const std::vector<tir::Kernel>& kernels, const TargetFacts& facts, unsigned threads) {
+NativeKernels NativeKernels::compile(const std::vector<tir::Kernel>& kernels,
+                                     const TargetFacts& facts, unsigned threads) {
   auto object = compile_object(kernels, facts, threads);
   if (!object)
     for (const Diag& d : object.errors()) MESSAGE(d.what);

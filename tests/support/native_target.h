@@ -10,7 +10,8 @@
 
 namespace tenon::test {
 
-using KernelFn = std::int32_t (*)(void* const* buf, const std::int64_t* dim, void* worker, std::int64_t begin, std::int64_t end);
+using KernelFn = std::int32_t (*)(void* const* buf, const std::int64_t* dim, void* worker,
+                                  std::int64_t begin, std::int64_t end);
 
 /// tenon.llvm as its plugin registers it.
 const TargetInfo& llvm_target();
@@ -20,13 +21,15 @@ TargetFacts llvm_facts(const std::string& cpu = "native");
 bool runs_here(const TargetFacts& f);
 
 /// The object, or what the target says.
-Result<std::vector<std::byte>> compile_object(const std::vector<tir::Kernel>& kernels, const TargetFacts& facts, unsigned threads = 1);
+Result<std::vector<std::byte>> compile_object(const std::vector<tir::Kernel>& kernels,
+                                              const TargetFacts& facts, unsigned threads = 1);
 
 /// A loaded object.
 class NativeKernels {
  public:
   /// Fails the test with the diagnostics when the target refuses.
-  static NativeKernels compile(const std::vector<tir::Kernel>& kernels, const TargetFacts& facts, unsigned threads = 1);
+  static NativeKernels compile(const std::vector<tir::Kernel>& kernels, const TargetFacts& facts,
+                               unsigned threads = 1);
   explicit NativeKernels(std::vector<std::byte> object);
   KernelFn operator[](const std::string& symbol) const;
   const std::vector<std::byte>& bytes() const { return bytes_; }

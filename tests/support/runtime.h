@@ -36,14 +36,22 @@ inline ContextPtr context(const ModelPtr& m, std::uint32_t threads = 1, std::uin
   return ContextPtr(c);
 }
 
-inline ArgPlace at_pool(std::uint32_t pool, std::uint64_t offset, std::uint64_t bytes) { return {ArgPlace::Kind::pool, pool, offset, bytes}; }
-inline ArgPlace at_input(std::uint32_t i, std::uint64_t bytes) { return {ArgPlace::Kind::input, i, 0, bytes}; }
-inline ArgPlace at_output(std::uint32_t i, std::uint64_t bytes) { return {ArgPlace::Kind::output, i, 0, bytes}; }
+inline ArgPlace at_pool(std::uint32_t pool, std::uint64_t offset, std::uint64_t bytes) {
+  return {ArgPlace::Kind::pool, pool, offset, bytes};
+}
+inline ArgPlace at_input(std::uint32_t i, std::uint64_t bytes) {
+  return {ArgPlace::Kind::input, i, 0, bytes};
+}
+inline ArgPlace at_output(std::uint32_t i, std::uint64_t bytes) {
+  return {ArgPlace::Kind::output, i, 0, bytes};
+}
 
 /// out[i] = a[i] op b[i] for `n` floats; the range is counted in rows of 16.
-inline tir::Kernel binary_kernel(const std::string& symbol, ScalarOp op, std::uint64_t n, std::uint64_t align = 1) {
+inline tir::Kernel binary_kernel(const std::string& symbol, ScalarOp op, std::uint64_t n,
+                                 std::uint64_t align = 1) {
   KernelMaker m(symbol);
-  const auto a = m.buffer("a", DType::f32, n, tir::Scope::input, align), b = m.buffer("b", DType::f32, n, tir::Scope::input, align);
+  const auto a = m.buffer("a", DType::f32, n, tir::Scope::input, align),
+             b = m.buffer("b", DType::f32, n, tir::Scope::input, align);
   const auto out = m.buffer("out", DType::f32, n, tir::Scope::output, align);
   m.for_chunk(1, [&](KernelMaker::E i) {
     const auto at = m.op(ScalarOp::mul, {i, m.imm(16)});
@@ -60,20 +68,27 @@ struct SmallModel {
   std::vector<float> w = std::vector<float>(n), x = std::vector<float>(n);
 
   explicit SmallModel(std::uint64_t align = 64) {
-    for (std::size_t i = 0; i < n; ++i) w[i] = 0.25f * static_cast<float>(i), x[i] = 1.0f / static_cast<float>(i + 1);
-    kernels = {binary_kernel("add", ScalarOp::add, n, align), binary_kernel("mul", ScalarOp::mul, n, align)};
+    for (std::size_t i = 0; i < n; ++i)
+      w[i] = 0.25f * static_cast<float>(i), x[i] = 1.0f / static_cast<float>(i + 1);
+    kernels = {binary_kernel("add", ScalarOp::add, n, align),
+               binary_kernel("mul", ScalarOp::mul, n, align)};
     const TensorType t(DType::f32, Shape{4, n / 4});
     program.model = "small";
     program.inputs = {{.name = "x", .type = t}};
     program.outputs = {{.name = "y", .type = t}};
-    program.pools = {{"ram", bytes, align, ExecPool::Kind::data}, {"flash", bytes, align, ExecPool::Kind::constants}};
+    program.pools = {{"ram", bytes, align, ExecPool::Kind::data},
+                     {"flash", bytes, align, ExecPool::Kind::constants}};
     program.constants = {{1, 0, make_constant<float>(t, std::span<const float>(w))}};
     for (const tir::Kernel& k : kernels) program.kernels.push_back(exec_kernel(k));
-    program.steps = {call("sum", 0, {at_input(0, bytes), at_pool(1, 0, bytes), at_pool(0, 0, bytes)}),
-                     call("product", 1, {at_pool(0, 0, bytes), at_input(0, bytes), at_output(0, bytes)})};
+    program.steps = {
+        call("sum", 0, {at_input(0, bytes), at_pool(1, 0, bytes), at_pool(0, 0, bytes)}),
+        call("product", 1, {at_pool(0, 0, bytes), at_input(0, bytes), at_output(0, bytes)})};
   }
   static ExecStep call(std::string name, std::uint32_t kernel, std::vector<ArgPlace> args) {
-    return {.kind = ExecStep::Kind::call, .name = std::move(name), .kernel = kernel, .args = std::move(args)};
+    return {.kind = ExecStep::Kind::call,
+            .name = std::move(name),
+            .kernel = kernel,
+            .args = std::move(args)};
   }
   float expected(std::size_t i) const { return (x[i] + w[i]) * x[i]; }
   static constexpr std::int64_t dims[] = {4, n / 4};

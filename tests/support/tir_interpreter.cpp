@@ -28,14 +28,17 @@ class Interpreter {
  private:
   static std::int64_t as_index(DType t, Lane v) {
     const unsigned shift = 64 - bits(t);
-    return is_signed(t) ? static_cast<std::int64_t>(v << shift) >> shift : static_cast<std::int64_t>(v);
+    return is_signed(t) ? static_cast<std::int64_t>(v << shift) >> shift
+                        : static_cast<std::int64_t>(v);
   }
 
   /// Address of element `at`; null (and a fault) when it is outside.
   std::byte* element(std::uint32_t buffer, std::int64_t at) {
     const tir::Buffer& b = k_.buffers[buffer];
     if (at < 0 || static_cast<std::uint64_t>(at) >= b.elements) {
-      if (fault_.empty()) fault_ = fmt::format("{}: element {} of buffer '{}', which has {}", k_.symbol, at, b.name, b.elements);
+      if (fault_.empty())
+        fault_ = fmt::format("{}: element {} of buffer '{}', which has {}", k_.symbol, at, b.name,
+                             b.elements);
       return nullptr;
     }
     return bases_[buffer] + static_cast<std::uint64_t>(at) * (bits(b.dtype) / 8);
@@ -44,14 +47,17 @@ class Interpreter {
   std::int64_t lane_index(tir::ExprId index, std::size_t lane, std::int64_t stride) {
     const Lanes& v = memo_[index];
     const DType t = k_.exprs[index].type.dtype;
-    return v.size() > 1 ? as_index(t, v[lane]) : as_index(t, v[0]) + static_cast<std::int64_t>(lane) * std::max<std::int64_t>(stride, 1);
+    return v.size() > 1 ? as_index(t, v[lane])
+                        : as_index(t, v[0]) +
+                              static_cast<std::int64_t>(lane) * std::max<std::int64_t>(stride, 1);
   }
 
   Lanes load(const tir::Expr& e) {
     Lanes out(e.type.lanes, 0);
     for (std::size_t l = 0; l < out.size(); ++l) {
       if (e.args.size() > 1 && memo_[e.args[1]][l] == 0) continue;
-      if (const std::byte* p = element(e.n, lane_index(e.args[0], l, e.i))) out[l] = read_lane(e.type.dtype, p);
+      if (const std::byte* p = element(e.n, lane_index(e.args[0], l, e.i)))
+        out[l] = read_lane(e.type.dtype, p);
     }
     return out;
   }
@@ -59,7 +65,8 @@ class Interpreter {
   Lanes fold(const tir::Expr& e) {
     const Lanes& v = memo_[e.args[0]];
     Lane acc = v[0];
-    for (std::size_t l = 1; l < v.size(); ++l) acc = interpret_scalar(e.op, e.type.dtype, e.type.dtype, acc, v[l], 0);
+    for (std::size_t l = 1; l < v.size(); ++l)
+      acc = interpret_scalar(e.op, e.type.dtype, e.type.dtype, acc, v[l], 0);
     return {acc};
   }
 
@@ -68,29 +75,40 @@ class Interpreter {
       case tir::Kind::imm: {
         if (!is_float(e.type.dtype)) {
           const Lane one = e.i != 0;
-          return {e.type.dtype == DType::boolean ? one : interpret_scalar(ScalarOp::cast, DType::i64, e.type.dtype, static_cast<Lane>(e.i), 0, 0)};
+          return {e.type.dtype == DType::boolean
+                      ? one
+                      : interpret_scalar(ScalarOp::cast, DType::i64, e.type.dtype,
+                                         static_cast<Lane>(e.i), 0, 0)};
         }
         Lane raw = 0;
         std::memcpy(&raw, &e.f, 8);
         return {interpret_scalar(ScalarOp::cast, DType::f64, e.type.dtype, raw, 0, 0)};
       }
-      case tir::Kind::var: return vars_[e.n];
-      case tir::Kind::load: return load(e);
-      case tir::Kind::broadcast: return Lanes(e.type.lanes, memo_[e.args[0]][0]);
+      case tir::Kind::var:
+        return vars_[e.n];
+      case tir::Kind::load:
+        return load(e);
+      case tir::Kind::broadcast:
+        return Lanes(e.type.lanes, memo_[e.args[0]][0]);
       case tir::Kind::ramp: {
         Lanes out;
         for (Lane l = 0; l < e.type.lanes; ++l)
-          out.push_back(interpret_scalar(ScalarOp::cast, DType::u64, e.type.dtype, memo_[e.args[0]][0] + l * static_cast<Lane>(e.i), 0, 0));
+          out.push_back(interpret_scalar(ScalarOp::cast, DType::u64, e.type.dtype,
+                                         memo_[e.args[0]][0] + l * static_cast<Lane>(e.i), 0, 0));
         return out;
       }
       case tir::Kind::scalar: {
         Lanes out;
-        const auto lane = [&](std::size_t arg, std::size_t l) { return arg < e.args.size() ? memo_[e.args[arg]][l] : 0; };
+        const auto lane = [&](std::size_t arg, std::size_t l) {
+          return arg < e.args.size() ? memo_[e.args[arg]][l] : 0;
+        };
         for (std::size_t l = 0; l < e.type.lanes; ++l)
-          out.push_back(interpret_scalar(e.op, k_.exprs[e.args.back()].type.dtype, e.type.dtype, lane(0, l), lane(1, l), lane(2, l)));
+          out.push_back(interpret_scalar(e.op, k_.exprs[e.args.back()].type.dtype, e.type.dtype,
+                                         lane(0, l), lane(1, l), lane(2, l)));
         return out;
       }
-      case tir::Kind::fold_lanes: return fold(e);
+      case tir::Kind::fold_lanes:
+        return fold(e);
     }
     return {};
   }
@@ -115,11 +133,16 @@ class Interpreter {
 
   void statement(const tir::Stmt& s) {
     switch (s.kind) {
-      case tir::StmtKind::assign: vars_[s.target] = value(s.value); return;
-      case tir::StmtKind::store: return store(s);
-      case tir::StmtKind::branch: return statements(value(s.value)[0] ? s.body : s.other);
+      case tir::StmtKind::assign:
+        vars_[s.target] = value(s.value);
+        return;
+      case tir::StmtKind::store:
+        return store(s);
+      case tir::StmtKind::branch:
+        return statements(value(s.value)[0] ? s.body : s.other);
       case tir::StmtKind::loop: {
-        const auto begin = static_cast<std::int64_t>(value(s.begin)[0]), end = static_cast<std::int64_t>(value(s.end)[0]);
+        const auto begin = static_cast<std::int64_t>(value(s.begin)[0]),
+                   end = static_cast<std::int64_t>(value(s.end)[0]);
         for (std::int64_t i = begin; i < end && fault_.empty(); i += s.step) {
           vars_[s.target] = {static_cast<Lane>(i)};
           statements(s.body);
@@ -136,7 +159,8 @@ class Interpreter {
     value(s.index);
     for (std::size_t l = 0; l < t.lanes; ++l)
       if (mask[l])
-        if (std::byte* p = element(s.target, lane_index(s.index, l, s.stride))) write_lane(t.dtype, p, v[l]);
+        if (std::byte* p = element(s.target, lane_index(s.index, l, s.stride)))
+          write_lane(t.dtype, p, v[l]);
   }
 
   const tir::Kernel& k_;
@@ -161,7 +185,8 @@ bool same_element(DType t, Lane a, Lane b) {
          interpret_scalar(ScalarOp::is_nan, t, DType::boolean, b, 0, 0);
 }
 
-std::string interpret(const tir::Kernel& k, void* const* buf, void* worker, std::int64_t begin, std::int64_t end) {
+std::string interpret(const tir::Kernel& k, void* const* buf, void* worker, std::int64_t begin,
+                      std::int64_t end) {
   return Interpreter(k, buf, worker).run(begin, end);
 }
 

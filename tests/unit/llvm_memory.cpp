@@ -1,5 +1,5 @@
-// Loads, stores, loops, branches and in-place pairs as machine code against the interpreter. Buffers end at a page that
-// may not be touched, and begin after one.
+// Loads, stores, loops, branches and in-place pairs as machine code against the interpreter.
+// Buffers end at a page that may not be touched, and begin after one.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -22,9 +22,10 @@ void fill(std::vector<std::byte>& v, std::uint64_t seed) {
   for (std::byte& b : v) b = static_cast<std::byte>(rng() & 0x3f);
 }
 
-/// Runs `k` both ways over the same inputs, each argument in memory guarded on both sides; every byte must agree.
-/// `ends`: the buffer ends exactly at the guard; else it begins there.
-void check_same(const tir::Kernel& k, KernelFn fn, bool ends, std::int64_t begin, std::int64_t end) {
+/// Runs `k` both ways over the same inputs, each argument in memory guarded on both sides; every
+/// byte must agree. `ends`: the buffer ends exactly at the guard; else it begins there.
+void check_same(const tir::Kernel& k, KernelFn fn, bool ends, std::int64_t begin,
+                std::int64_t end) {
   std::vector<std::vector<std::byte>> expected;
   std::vector<GuardedMemory> actual;
   std::vector<void*> want, got;
@@ -40,7 +41,8 @@ void check_same(const tir::Kernel& k, KernelFn fn, bool ends, std::int64_t begin
   for (auto& e : expected) want.push_back(e.data());
   for (auto& a : actual) got.push_back(a.data());
   std::vector<std::byte> scratch(k.worker_bytes + 64);
-  void* worker = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) / 64 * 64);
+  void* worker =
+      reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) / 64 * 64);
   REQUIRE(interpret(k, want.data(), worker, begin, end) == "");
   REQUIRE(fn(got.data(), nullptr, worker, begin, end) == 0);
   for (std::size_t i = 0; i < want.size(); ++i)
@@ -87,7 +89,9 @@ tir::Kernel strided_store(DType t, unsigned lanes, std::int64_t stride, bool mas
   const auto in = m.input(t, static_cast<std::uint64_t>(n));
   const auto out = m.output(t, static_cast<std::uint64_t>((n - (masked ? 4 : 1)) * stride + 1));
   m.for_chunk(lanes, [&](E i) {
-    const E mask = masked ? m.op(ScalarOp::lt, {m.ramp(i, 1, lanes), m.broadcast(m.imm(n - 3), lanes)}) : tir::none;
+    const E mask = masked
+                       ? m.op(ScalarOp::lt, {m.ramp(i, 1, lanes), m.broadcast(m.imm(n - 3), lanes)})
+                       : tir::none;
     m.store(out, m.op(ScalarOp::mul, {i, m.imm(stride)}), m.load(in, i, lanes), stride, mask);
   });
   return m.done(n, lanes);
@@ -97,7 +101,8 @@ tir::Kernel strided_store(DType t, unsigned lanes, std::int64_t stride, bool mas
 tir::Kernel gather(DType t, unsigned lanes, DType index) {
   KernelMaker m(fmt::format("gather_{}_{}_{}", name(t), lanes, name(index)));
   const std::int64_t n = 4 * lanes;
-  const auto in = m.input(t, static_cast<std::uint64_t>(n)), out = m.output(t, static_cast<std::uint64_t>(n));
+  const auto in = m.input(t, static_cast<std::uint64_t>(n)),
+             out = m.output(t, static_cast<std::uint64_t>(n));
   m.for_chunk(lanes, [&](E i) {
     const E narrow = m.op(ScalarOp::cast, {index, 1}, {i});
     E at = m.op(ScalarOp::mul, {m.ramp(narrow, 1, lanes), m.broadcast(m.imm(7, index), lanes)});
@@ -133,17 +138,20 @@ TEST_CASE("llvm: gather and scatter, also where the CPU has no instruction for i
   std::vector<tir::Kernel> all;
   for (DType t : {DType::f32, DType::i64, DType::u8, DType::f16})
     for (unsigned lanes : {4u, 16u})
-      for (DType index : {DType::i64, DType::i32, DType::u8}) all.push_back(gather(t, lanes, index));
+      for (DType index : {DType::i64, DType::i32, DType::u8})
+        all.push_back(gather(t, lanes, index));
   check_all(all);
   check_all(all, "x86-64-v3");
 }
 
-TEST_CASE("llvm: loops keep accumulators, nest, take zero trips; branches choose; lanes fold in order") {
+TEST_CASE(
+    "llvm: loops keep accumulators, nest, take zero trips; branches choose; lanes fold in order") {
   std::vector<tir::Kernel> all;
   for (std::int64_t depth : {0, 1, 5}) {
     KernelMaker m(fmt::format("loops_{}", depth));
     const auto in = m.input(DType::f32, 32), out = m.output(DType::f32, 6 * 4);
-    const auto acc = m.variable("acc", {DType::f32, 16}), j = m.variable("j", {DType::i64, 1}), k = m.variable("k", {DType::i64, 1});
+    const auto acc = m.variable("acc", {DType::f32, 16}), j = m.variable("j", {DType::i64, 1}),
+               k = m.variable("k", {DType::i64, 1});
     m.for_chunk(1, [&](E i) {
       m.assign(acc, m.broadcast(m.immf(0.5), 16));
       m.loop(j, m.imm(0), m.imm(depth), 2, [&] {
@@ -154,8 +162,11 @@ TEST_CASE("llvm: loops keep accumulators, nest, take zero trips; branches choose
       });
       const E odd = m.op(ScalarOp::eq, {m.op(ScalarOp::mod, {i, m.imm(2)}), m.imm(1)});
       const E at = m.op(ScalarOp::mul, {i, m.imm(4)});
-      m.branch(odd, [&] { m.store(out, at, m.fold(ScalarOp::add, m.var(acc))); },
-               [&] { m.store(out, m.op(ScalarOp::add, {at, m.imm(3)}), m.fold(ScalarOp::max, m.var(acc))); });
+      m.branch(
+          odd, [&] { m.store(out, at, m.fold(ScalarOp::add, m.var(acc))); },
+          [&] {
+            m.store(out, m.op(ScalarOp::add, {at, m.imm(3)}), m.fold(ScalarOp::max, m.var(acc)));
+          });
     });
     all.push_back(m.done(6));
   }
@@ -182,12 +193,14 @@ TEST_CASE("llvm: an in-place pair computes the same shared and unshared") {
   const std::uint64_t n = 100;
   const auto x = m.input(DType::f32, n), y = m.input(DType::f32, n), out = m.output(DType::f32, n);
   m.for_chunk(1, [&](E i) {
-    m.store(out, i, m.op(ScalarOp::sub, {m.op(ScalarOp::mul, {m.load(x, i), m.load(y, i)}), m.load(x, i)}));
+    m.store(out, i,
+            m.op(ScalarOp::sub, {m.op(ScalarOp::mul, {m.load(x, i), m.load(y, i)}), m.load(x, i)}));
   });
   m.kernel().inplace = {{x, out}};
   const auto compiled = NativeKernels::compile({m.done(n)}, llvm_facts());
   std::vector<float> a(n), b(n), r(n);
-  for (std::size_t i = 0; i < n; ++i) a[i] = 0.37f * static_cast<float>(i), b[i] = 1.1f - 0.013f * static_cast<float>(i);
+  for (std::size_t i = 0; i < n; ++i)
+    a[i] = 0.37f * static_cast<float>(i), b[i] = 1.1f - 0.013f * static_cast<float>(i);
   void* unshared[] = {a.data(), b.data(), r.data()};
   REQUIRE(compiled["inplace"](unshared, nullptr, nullptr, 0, n) == 0);
   void* shared[] = {a.data(), b.data(), a.data()};

@@ -1,4 +1,5 @@
-// What the target writes: the same bytes for any number of threads, nothing but kernels exported, vectors as written.
+// What the target writes: the same bytes for any number of threads, nothing but kernels exported,
+// vectors as written.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -19,19 +20,24 @@ tir::Kernel tile_kernel(const std::string& symbol, std::int64_t depth) {
   constexpr unsigned rows = 6, lanes = 16, columns = 4;
   KernelMaker m(symbol);
   const auto a = m.input(DType::f32, static_cast<std::uint64_t>(rows * depth));
-  const auto b = m.input(DType::f32, static_cast<std::uint64_t>(depth) * 64), c = m.output(DType::f32, rows * 64);
+  const auto b = m.input(DType::f32, static_cast<std::uint64_t>(depth) * 64),
+             c = m.output(DType::f32, rows * 64);
   std::vector<std::uint32_t> acc;
-  for (unsigned i = 0; i < rows * columns; ++i) acc.push_back(m.variable(fmt::format("acc{}", i), {DType::f32, lanes}));
+  for (unsigned i = 0; i < rows * columns; ++i)
+    acc.push_back(m.variable(fmt::format("acc{}", i), {DType::f32, lanes}));
   for (std::uint32_t v : acc) m.assign(v, m.broadcast(m.immf(0), lanes));
   const auto k = m.variable("k", {DType::i64, 1});
   m.loop(k, m.imm(0), m.imm(depth), 1, [&] {
     std::vector<E> panel;
     for (unsigned j = 0; j < columns; ++j)
-      panel.push_back(m.load(b, m.op(ScalarOp::add, {m.op(ScalarOp::mul, {m.var(k), m.imm(64)}), m.imm(j * lanes)}), lanes));
+      panel.push_back(m.load(
+          b, m.op(ScalarOp::add, {m.op(ScalarOp::mul, {m.var(k), m.imm(64)}), m.imm(j * lanes)}),
+          lanes));
     for (unsigned i = 0; i < rows; ++i) {
       const E x = m.broadcast(m.load(a, m.op(ScalarOp::add, {m.var(k), m.imm(i * depth)})), lanes);
       for (unsigned j = 0; j < columns; ++j)
-        m.assign(acc[i * columns + j], m.op(ScalarOp::fma, {x, panel[j], m.var(acc[i * columns + j])}));
+        m.assign(acc[i * columns + j],
+                 m.op(ScalarOp::fma, {x, panel[j], m.var(acc[i * columns + j])}));
     }
   });
   for (unsigned i = 0; i < rows * columns; ++i) m.store(c, m.imm(i * lanes), m.var(acc[i]));
@@ -60,7 +66,9 @@ std::string run(const std::string& command) {
 /// Output of a binutils command over an object.
 std::string inspect(const std::string& command, const std::vector<std::byte>& object) {
   const auto path = std::filesystem::temp_directory_path() / "tenon-inspected.so";
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(object.data()), static_cast<std::streamsize>(object.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(object.data()),
+             static_cast<std::streamsize>(object.size()));
   std::string out = run(command + " " + path.string());
   std::filesystem::remove(path);
   return out;
@@ -75,12 +83,14 @@ std::size_t occurrences(const std::string& text, const std::string& word) {
 }  // namespace
 
 TEST_CASE("llvm: a register tile keeps its accumulators in registers, as wide as the CPU's") {
-  const auto wide = NativeKernels::compile({tile_kernel("tile", 256), relu_kernel()}, llvm_facts("x86-64-v3"));
+  const auto wide =
+      NativeKernels::compile({tile_kernel("tile", 256), relu_kernel()}, llvm_facts("x86-64-v3"));
   const std::string narrow_code = inspect("objdump -d", wide.bytes());
   CHECK(occurrences(narrow_code, "zmm") == 0);
   CHECK(occurrences(narrow_code, "vfmadd") >= 24);
   CHECK(occurrences(narrow_code, "vmaxps") >= 1);
-  const auto object = compile_object({tile_kernel("tile", 256), relu_kernel()}, llvm_facts("x86-64-v4"));
+  const auto object =
+      compile_object({tile_kernel("tile", 256), relu_kernel()}, llvm_facts("x86-64-v4"));
   REQUIRE(object);
   const std::string code = inspect("objdump -d", *object);
   CHECK(occurrences(code, "vfmadd") == 24);  // one per tile of the loop: no unrolling, no remainder
@@ -88,12 +98,14 @@ TEST_CASE("llvm: a register tile keeps its accumulators in registers, as wide as
   CHECK(occurrences(code, "vmaxps") >= 1);
 }
 
-TEST_CASE("llvm: equal bytes for any number of threads; only kernels are exported; nothing is needed") {
+TEST_CASE(
+    "llvm: equal bytes for any number of threads; only kernels are exported; nothing is needed") {
   std::vector<tir::Kernel> kernels;
   for (int i = 0; i < 12; ++i) kernels.push_back(tile_kernel(fmt::format("tile_{}", i), 16 + i));
   const TargetFacts facts = llvm_facts();
   const auto one = NativeKernels::compile(kernels, facts, 1);
-  for (unsigned threads : {2u, 3u, 8u}) CHECK(NativeKernels::compile(kernels, facts, threads).bytes() == one.bytes());
+  for (unsigned threads : {2u, 3u, 8u})
+    CHECK(NativeKernels::compile(kernels, facts, threads).bytes() == one.bytes());
   const std::string symbols = inspect("nm -D", one.bytes());
   CHECK(occurrences(symbols, "\n") == 12);
   CHECK(occurrences(symbols, " T tile_") == 12);
@@ -126,7 +138,9 @@ TEST_CASE("llvm: what it cannot compile is refused by name") {
   CHECK(r.errors()[0].what.find("half") != std::string::npos);
 }
 
-TEST_CASE("llvm: facts name the cpu, never `native`, and an unknown cpu is refused with the nearest name") {
+TEST_CASE(
+    "llvm: facts name the cpu, never `native`, and an unknown cpu is refused with the nearest "
+    "name") {
   const TargetFacts f = llvm_facts("native");
   CHECK(f.cpu != "native");
   CHECK(f.triple == "x86_64-unknown-linux-gnu");

@@ -1,5 +1,5 @@
-// Every scalar operation on every type, as machine code, against the interpreter: all pairs of edge values, and random
-// ones, in one lane and in many.
+// Every scalar operation on every type, as machine code, against the interpreter: all pairs of edge
+// values, and random ones, in one lane and in many.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -14,12 +14,14 @@
 namespace tenon::test {
 namespace {
 
-constexpr DType all_types[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::i16, DType::i32,
-                               DType::i64, DType::u8,  DType::u16, DType::u32,  DType::u64, DType::boolean};
+constexpr DType all_types[] = {DType::f32, DType::f64, DType::f16,    DType::bf16, DType::i8,
+                               DType::i16, DType::i32, DType::i64,    DType::u8,   DType::u16,
+                               DType::u32, DType::u64, DType::boolean};
 
 bool defined(ScalarOp op, DType t) {
   if (op == ScalarOp::cast || op == ScalarOp::bitcast || is_transcendental(op)) return false;
-  if (op == ScalarOp::logical_not || op == ScalarOp::logical_and || op == ScalarOp::logical_or) return t == DType::boolean;
+  if (op == ScalarOp::logical_not || op == ScalarOp::logical_and || op == ScalarOp::logical_or)
+    return t == DType::boolean;
   if (op == ScalarOp::select || is_comparison(op)) return true;
   if (t == DType::boolean) return false;
   const bool bitwise = op == ScalarOp::bit_not || (op >= ScalarOp::bit_and && op <= ScalarOp::shr);
@@ -29,9 +31,13 @@ bool defined(ScalarOp op, DType t) {
 
 std::vector<Lane> edges(DType t) {
   std::vector<Lane> out;
-  const auto add = [&](DType from, Lane v) { out.push_back(interpret_scalar(ScalarOp::cast, from, t, v, 0, 0)); };
+  const auto add = [&](DType from, Lane v) {
+    out.push_back(interpret_scalar(ScalarOp::cast, from, t, v, 0, 0));
+  };
   if (is_float(t)) {
-    for (double d : {0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 0.1, 127.5, 255.0, 65504.0, 8388608.0, 2147483648.0, 9.3e18, 1e30, 3.4e38, 1e-20, 6e-8, 1e-40, 1e-45, HUGE_VAL})
+    for (double d :
+         {0.0,       1.0,          0.5,    1.5,  2.5,    3.0,   0.1,  127.5, 255.0, 65504.0,
+          8388608.0, 2147483648.0, 9.3e18, 1e30, 3.4e38, 1e-20, 6e-8, 1e-40, 1e-45, HUGE_VAL})
       for (double s : {d, -d}) {
         Lane raw;
         std::memcpy(&raw, &s, 8);
@@ -43,7 +49,9 @@ std::vector<Lane> edges(DType t) {
   }
   const unsigned w = bits(t);
   const Lane top = Lane{1} << (w - 1);
-  for (Lane v : {Lane{0}, Lane{1}, Lane{2}, Lane{3}, Lane{7}, Lane{8}, Lane{100}, ~Lane{0}, ~Lane{1}, ~Lane{6}, top, top - 1, top + 1, Lane{w}, Lane{w - 1}}) add(DType::u64, v);
+  for (Lane v : {Lane{0}, Lane{1}, Lane{2}, Lane{3}, Lane{7}, Lane{8}, Lane{100}, ~Lane{0},
+                 ~Lane{1}, ~Lane{6}, top, top - 1, top + 1, Lane{w}, Lane{w - 1}})
+    add(DType::u64, v);
   return out;
 }
 
@@ -56,7 +64,9 @@ std::vector<Lane> column(DType t, unsigned which, std::size_t n, std::mt19937_64
     if (i < e.size() * e.size()) {
       out[i] = e[pair % e.size()];
     } else if (is_float(t)) {
-      const double d = std::ldexp(static_cast<double>(rng() >> 11), static_cast<int>(rng() % 80) - 90) * (rng() % 2 ? 1 : -1);
+      const double d =
+          std::ldexp(static_cast<double>(rng() >> 11), static_cast<int>(rng() % 80) - 90) *
+          (rng() % 2 ? 1 : -1);
       Lane raw;
       std::memcpy(&raw, &d, 8);
       out[i] = interpret_scalar(ScalarOp::cast, DType::f64, t, raw, 0, 0);
@@ -71,12 +81,16 @@ struct Case {
   ScalarOp op;
   DType from, to;
   unsigned lanes;
-  std::string symbol() const { return fmt::format("k_{}_{}_{}_{}", tenon::name(op), tenon::name(from), tenon::name(to), lanes); }
+  std::string symbol() const {
+    return fmt::format("k_{}_{}_{}_{}", tenon::name(op), tenon::name(from), tenon::name(to), lanes);
+  }
 };
 
 constexpr std::size_t count = 1920;  // a multiple of 16, more than all pairs of edges
 
-DType operand_type(const Case& c, unsigned i) { return c.op == ScalarOp::select && i == 0 ? DType::boolean : c.from; }
+DType operand_type(const Case& c, unsigned i) {
+  return c.op == ScalarOp::select && i == 0 ? DType::boolean : c.from;
+}
 
 tir::Kernel kernel_of(const Case& c) {
   KernelMaker m(c.symbol());
@@ -101,7 +115,8 @@ std::string difference(const Case& c, KernelFn fn) {
     const DType t = operand_type(c, i);
     columns.push_back(column(t, i, count, rng));
     auto& mem = memory.emplace_back(count * bits(t) / 8);
-    for (std::size_t e = 0; e < count; ++e) write_lane(t, mem.data() + e * bits(t) / 8, columns[i][e]);
+    for (std::size_t e = 0; e < count; ++e)
+      write_lane(t, mem.data() + e * bits(t) / 8, columns[i][e]);
   }
   memory.emplace_back(count * bits(c.to) / 8);
   std::vector<void*> buf;
@@ -112,7 +127,8 @@ std::string difference(const Case& c, KernelFn fn) {
     const Lane want = interpret_scalar(c.op, c.from, c.to, a, b, d);
     const Lane got = read_lane(c.to, memory.back().data() + e * bits(c.to) / 8);
     if (!same_element(c.to, want, got))
-      return fmt::format("{}: ({:#x}, {:#x}, {:#x}) gives {:#x}, not {:#x}", c.symbol(), a, b, d, got, want);
+      return fmt::format("{}: ({:#x}, {:#x}, {:#x}) gives {:#x}, not {:#x}", c.symbol(), a, b, d,
+                         got, want);
   }
   return "";
 }
@@ -129,7 +145,8 @@ std::vector<Case> all_cases(std::initializer_list<unsigned> lanes) {
       }
       for (DType to : all_types) {
         if (t != to) out.push_back({ScalarOp::cast, t, to, l});
-        if (t != to && bits(t) == bits(to) && t != DType::boolean && to != DType::boolean) out.push_back({ScalarOp::bitcast, t, to, l});
+        if (t != to && bits(t) == bits(to) && t != DType::boolean && to != DType::boolean)
+          out.push_back({ScalarOp::bitcast, t, to, l});
       }
     }
   return out;
@@ -153,10 +170,13 @@ TEST_CASE("llvm: every scalar operation equals the interpreter, with 256-bit vec
   check_cases(all_cases({8}), llvm_facts("x86-64-v3"));
 }
 
-TEST_CASE("llvm: plain x86-64 has no fma, no rounding and no f16 instructions, and computes the same") {
+TEST_CASE(
+    "llvm: plain x86-64 has no fma, no rounding and no f16 instructions, and computes the same") {
   std::vector<Case> cases;
   for (const Case& c : all_cases({4})) {
-    if (c.from == DType::f16 || c.to == DType::f16 || (c.op == ScalarOp::fma && c.from == DType::f64)) continue;
+    if (c.from == DType::f16 || c.to == DType::f16 ||
+        (c.op == ScalarOp::fma && c.from == DType::f64))
+      continue;
     if (is_float(c.from) || is_float(c.to)) cases.push_back(c);
   }
   check_cases(cases, llvm_facts("x86-64"));

@@ -1,6 +1,7 @@
-// What the runtime does when something is wrong: pools that are too small, kernels that fail, artefacts that are damaged.
-#include <doctest/doctest.h>
+// What the runtime does when something is wrong: pools that are too small, kernels that fail,
+// artefacts that are damaged.
 #include <dlfcn.h>
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ int signal_of(F f) {
   const pid_t pid = fork();
   REQUIRE(pid >= 0);
   if (pid == 0) {
-    for (int s : {SIGSEGV, SIGBUS}) std::signal(s, SIG_DFL);  // the test runner's handlers would report
+    for (int s : {SIGSEGV, SIGBUS})
+      std::signal(s, SIG_DFL);  // the test runner's handlers would report
     f();
     _exit(0);
   }
@@ -38,7 +40,9 @@ int load_code(const std::filesystem::path& folder) {
   return code;
 }
 
-bool says(const std::string& what) { return std::string(tn_last_error()).find(what) != std::string::npos; }
+bool says(const std::string& what) {
+  return std::string(tn_last_error()).find(what) != std::string::npos;
+}
 
 /// A kernel object written as C would be, with failing kernels.
 std::vector<std::byte> failing_object() {
@@ -46,9 +50,12 @@ std::vector<std::byte> failing_object() {
   const std::string c = (dir.path() / "k.c").string(), so = (dir.path() / "k.so").string();
   const std::string text =
       "#include <stdint.h>\n"
-      "int32_t ok(void* const* b, const int64_t* d, void* w, int64_t i, int64_t j) { for (; i < j; ++i) ((char*)b[1])[i] = ((char*)b[0])[i]; return 0; }\n"
-      "int32_t fails(void* const* b, const int64_t* d, void* w, int64_t i, int64_t j) { return i == 0 ? 41 : 42; }\n"
-      "int32_t overruns(void* const* b, const int64_t* d, void* w, int64_t i, int64_t j) { ((char*)b[1])[j] = 1; return 0; }\n";
+      "int32_t ok(void* const* b, const int64_t* d, void* w, int64_t i, int64_t j) { for (; i < j; "
+      "++i) ((char*)b[1])[i] = ((char*)b[0])[i]; return 0; }\n"
+      "int32_t fails(void* const* b, const int64_t* d, void* w, int64_t i, int64_t j) { return i "
+      "== 0 ? 41 : 42; }\n"
+      "int32_t overruns(void* const* b, const int64_t* d, void* w, int64_t i, int64_t j) { "
+      "((char*)b[1])[j] = 1; return 0; }\n";
   write_file(c, text.data(), text.size());
   REQUIRE(std::system(("cc -shared -fPIC -O1 -o " + so + " " + c).c_str()) == 0);
   const std::string bytes = read_text(so);
@@ -63,8 +70,10 @@ ExecProgram two_steps(const std::string& first, const std::string& second) {
   p.inputs = {{.name = "x", .type = t, .align = 1}};
   p.outputs = {{.name = "y", .type = t, .align = 1}};
   p.pools = {{"ram", 100, 64, ExecPool::Kind::data}};
-  for (const std::string& s : {first, second}) p.kernels.push_back({.symbol = s, .n_inputs = 1, .n_outputs = 1, .extent = 100});
-  p.steps = {SmallModel::call("one", 0, {at_input(0, 100), at_pool(0, 0, 100)}), SmallModel::call("two", 1, {at_pool(0, 0, 100), at_output(0, 100)})};
+  for (const std::string& s : {first, second})
+    p.kernels.push_back({.symbol = s, .n_inputs = 1, .n_outputs = 1, .extent = 100});
+  p.steps = {SmallModel::call("one", 0, {at_input(0, 100), at_pool(0, 0, 100)}),
+             SmallModel::call("two", 1, {at_pool(0, 0, 100), at_output(0, 100)})};
   return p;
 }
 
@@ -84,7 +93,9 @@ TEST_CASE("runtime: a pool of the exact size suffices under guard, one byte less
     const int signal = signal_of([&] {
       const tn_context_options o{sizeof o, 1, TN_GUARD};
       tn_context* c = nullptr;
-      if (tn_context_create(model.get(), &o, &c) || tn_set_input(c, 0, TN_F32, 2, SmallModel::dims, m.x.data()) || tn_run(c)) _exit(1);
+      if (tn_context_create(model.get(), &o, &c) ||
+          tn_set_input(c, 0, TN_F32, 2, SmallModel::dims, m.x.data()) || tn_run(c))
+        _exit(1);
     });
     CHECK(signal == (missing ? SIGSEGV : 0));
   }
@@ -101,10 +112,12 @@ TEST_CASE("runtime: a constant in a read-only pool cannot be written") {
 
 TEST_CASE("runtime: a failing kernel stops the run with its code; the context runs again") {
   const auto object = failing_object();
-  std::vector<std::unique_ptr<TempDir>> folders;  // one each: a loaded object must not change under the process
+  std::vector<std::unique_ptr<TempDir>>
+      folders;  // one each: a loaded object must not change under the process
   const auto write = [&](const ExecProgram& p) {
     const auto& folder = folders.emplace_back(std::make_unique<TempDir>())->path();
-    for (const auto& [name, bytes] : emit_files(p)) write_file(folder / name, bytes.data(), bytes.size());
+    for (const auto& [name, bytes] : emit_files(p))
+      write_file(folder / name, bytes.data(), bytes.size());
     write_file(folder / "kernels.so", object.data(), object.size());
     return folder;
   };
@@ -136,7 +149,8 @@ TEST_CASE("runtime: a failing kernel stops the run with its code; the context ru
   CHECK(says("'absent'"));
 }
 
-TEST_CASE("runtime: missing, short and foreign files, newer formats and other CPUs are refused by code") {
+TEST_CASE(
+    "runtime: missing, short and foreign files, newer formats and other CPUs are refused by code") {
   const SmallModel m;
   const TempDir dir;
   const auto fresh = [&] { write_artefact(dir.path(), m.program, m.kernels); };
@@ -197,15 +211,42 @@ TEST_CASE("runtime: every damaged number is refused with its place") {
     return load_code(dir.path());
   };
   const std::pair<const char*, nlohmann::json> damages[] = {
-      {"/steps/0/kernel", 2},          {"/steps/0/args/0/1", 1},        {"/steps/0/args/0/2", 1},     {"/steps/0/args/0/3", 4097},
-      {"/steps/0/args/1/1", 2},        {"/steps/0/args/1/2", UINT64_MAX}, {"/steps/0/args/2/0", "heap"}, {"/steps/0/args/2", {"pool", 0}},
-      {"/steps/0/args", nlohmann::json::array()}, {"/steps/0/kind", "jump"}, {"/steps/1/args/2", {"input", 0, 0, 4096}}, {"/steps", 3},
-      {"/pools/0/align", 3},           {"/pools/0/align", 0},           {"/pools/0/kind", "swap"},    {"/pools/1/image", "../secret"},
-      {"/pools/1/image", "a/b"},       {"/pools/1/bytes", -1},          {"/inputs/0/bytes", 4095},    {"/inputs/0/dims/0", -4},
-      {"/inputs/0/dims/0", UINT64_MAX}, {"/inputs/0/dtype", "f33"},     {"/inputs/0/place", {"pool", 0, 1, 4096}}, {"/constants/0/0", 2},
-      {"/constants/0/1", 1},           {"/kernels/0/grain", 0},         {"/kernels/0/extent", -1},    {"/kernels/0/args", 2},
-      {"/kernels/0/inputs", 4},        {"/kernels/0/symbol", 7},        {"/kernels/0/worker", {0, 0, 8}}, {"/objects", nlohmann::json::array()},
-      {"/objects/0", "/etc/passwd"},   {"/target/features", "avx2"},    {"/model", nullptr},          {"/format/major", "one"}};
+      {"/steps/0/kernel", 2},
+      {"/steps/0/args/0/1", 1},
+      {"/steps/0/args/0/2", 1},
+      {"/steps/0/args/0/3", 4097},
+      {"/steps/0/args/1/1", 2},
+      {"/steps/0/args/1/2", UINT64_MAX},
+      {"/steps/0/args/2/0", "heap"},
+      {"/steps/0/args/2", {"pool", 0}},
+      {"/steps/0/args", nlohmann::json::array()},
+      {"/steps/0/kind", "jump"},
+      {"/steps/1/args/2", {"input", 0, 0, 4096}},
+      {"/steps", 3},
+      {"/pools/0/align", 3},
+      {"/pools/0/align", 0},
+      {"/pools/0/kind", "swap"},
+      {"/pools/1/image", "../secret"},
+      {"/pools/1/image", "a/b"},
+      {"/pools/1/bytes", -1},
+      {"/inputs/0/bytes", 4095},
+      {"/inputs/0/dims/0", -4},
+      {"/inputs/0/dims/0", UINT64_MAX},
+      {"/inputs/0/dtype", "f33"},
+      {"/inputs/0/place", {"pool", 0, 1, 4096}},
+      {"/constants/0/0", 2},
+      {"/constants/0/1", 1},
+      {"/kernels/0/grain", 0},
+      {"/kernels/0/extent", -1},
+      {"/kernels/0/args", 2},
+      {"/kernels/0/inputs", 4},
+      {"/kernels/0/symbol", 7},
+      {"/kernels/0/worker", {0, 0, 8}},
+      {"/objects", nlohmann::json::array()},
+      {"/objects/0", "/etc/passwd"},
+      {"/target/features", "avx2"},
+      {"/model", nullptr},
+      {"/format/major", "one"}};
   for (const auto& [at, value] : damages) {
     CHECK_MESSAGE(code_with(at, value) == TN_RT_PROGRAM, at, " = ", value.dump());
     CHECK(says("program.json"));
@@ -226,7 +267,8 @@ TEST_CASE("runtime: truncated and flipped program files never crash") {
       tn_model* model = nullptr;
       const int code = tn_model_load(dir.path().c_str(), &model);
       tn_context* c = nullptr;
-      if (code == 0) tn_context_create(model, nullptr, &c);  // not run: a kernel trusts the extent it is given
+      if (code == 0)
+        tn_context_create(model, nullptr, &c);  // not run: a kernel trusts the extent it is given
       tn_context_free(c);
       tn_model_free(model);
       if (code != 0 && tn_last_error()[0] == 0) _exit(1);

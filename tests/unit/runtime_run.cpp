@@ -17,9 +17,11 @@ struct alignas(64) Aligned {
   float v[SmallModel::n];
 };
 
-std::vector<float> run_small(const SmallModel& m, const ModelPtr& model, std::uint32_t threads, std::uint32_t flags = 0) {
+std::vector<float> run_small(const SmallModel& m, const ModelPtr& model, std::uint32_t threads,
+                             std::uint32_t flags = 0) {
   const auto c = context(model, threads, flags);
-  REQUIRE_MESSAGE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0, tn_last_error());
+  REQUIRE_MESSAGE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0,
+                  tn_last_error());
   REQUIRE_MESSAGE(tn_run(c.get()) == 0, tn_last_error());
   const void* y = nullptr;
   REQUIRE(tn_output(c.get(), 0, &y) == 0);
@@ -29,7 +31,8 @@ std::vector<float> run_small(const SmallModel& m, const ModelPtr& model, std::ui
 
 }  // namespace
 
-TEST_CASE("runtime: runs a program; equal bits for any number of threads, guarded, poisoned or not") {
+TEST_CASE(
+    "runtime: runs a program; equal bits for any number of threads, guarded, poisoned or not") {
   const SmallModel m;
   const TempDir dir;
   write_artefact(dir.path(), m.program, m.kernels);
@@ -37,7 +40,8 @@ TEST_CASE("runtime: runs a program; equal bits for any number of threads, guarde
   const std::vector<float> one = run_small(m, model, 1);
   for (std::size_t i = 0; i < SmallModel::n; ++i) REQUIRE(one[i] == m.expected(i));
   for (std::uint32_t threads : {2u, 3u, 7u}) CHECK(run_small(m, model, threads) == one);
-  for (int flags : {int{TN_GUARD}, int{TN_POISON}, TN_GUARD | TN_POISON | TN_PROFILE}) CHECK(run_small(m, model, 2, static_cast<std::uint32_t>(flags)) == one);
+  for (int flags : {int{TN_GUARD}, int{TN_POISON}, TN_GUARD | TN_POISON | TN_PROFILE})
+    CHECK(run_small(m, model, 2, static_cast<std::uint32_t>(flags)) == one);
 }
 
 TEST_CASE("runtime: says what a model is") {
@@ -79,13 +83,15 @@ TEST_CASE("runtime: says what a model is") {
   CHECK(std::string(tn_last_error()).find("'x'") != std::string::npos);
 }
 
-TEST_CASE("runtime: zero-copy inputs and outputs are read and written in place, and can be bound again") {
+TEST_CASE(
+    "runtime: zero-copy inputs and outputs are read and written in place, and can be bound again") {
   const SmallModel m;
   const TempDir dir;
   write_artefact(dir.path(), m.program, m.kernels);
   const auto model = load(dir.path());
   const auto c = context(model);
-  auto x = std::make_unique<Aligned>(), y = std::make_unique<Aligned>(), z = std::make_unique<Aligned>();
+  auto x = std::make_unique<Aligned>(), y = std::make_unique<Aligned>(),
+       z = std::make_unique<Aligned>();
   std::memcpy(x->v, m.x.data(), SmallModel::bytes);
   REQUIRE(tn_bind_input(c.get(), 0, TN_F32, 2, SmallModel::dims, x->v) == 0);
   REQUIRE(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, y->v) == 0);
@@ -99,7 +105,8 @@ TEST_CASE("runtime: zero-copy inputs and outputs are read and written in place, 
   const void* out = nullptr;
   REQUIRE(tn_output(c.get(), 0, &out) == 0);
   CHECK(out == z->v);
-  REQUIRE(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, nullptr) == 0);  // back to its own
+  REQUIRE(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, nullptr) ==
+          0);  // back to its own
   void* in = nullptr;
   REQUIRE(tn_input_memory(c.get(), 0, &in) == 0);
   CHECK(in != x->v);
@@ -116,7 +123,9 @@ TEST_CASE("runtime: wrong tensors and pointers are refused by name") {
   write_artefact(dir.path(), m.program, m.kernels);
   const auto model = load(dir.path());
   const auto c = context(model);
-  const auto says = [](const char* what) { return std::string(tn_last_error()).find(what) != std::string::npos; };
+  const auto says = [](const char* what) {
+    return std::string(tn_last_error()).find(what) != std::string::npos;
+  };
   auto x = std::make_unique<Aligned>();
   const std::int64_t other[] = {4, 255}, *dims = SmallModel::dims;
   CHECK(tn_run(c.get()) == TN_RT_NOT_SET);
@@ -194,14 +203,22 @@ TEST_CASE("runtime: planned inputs and outputs stand in pools, are consumed, and
   CHECK(tn_bind_output(c.get(), 0, TN_F32, 2, SmallModel::dims, x->v) == TN_RT_PLANNED);
 }
 
-TEST_CASE("runtime: branches take their arm, copies copy, a constant stands in a writable pool, times are kept") {
+TEST_CASE(
+    "runtime: branches take their arm, copies copy, a constant stands in a writable pool, times "
+    "are kept") {
   SmallModel m;
   const auto bytes = SmallModel::bytes;
   const TensorType flag(DType::boolean, Shape{});
   m.program.inputs.push_back({.name = "flag", .type = flag, .align = 1});
-  m.program.pools[1] = {"flash", bytes, 64, ExecPool::Kind::data};  // image copied in
-  ExecStep copy{.kind = ExecStep::Kind::copy, .name = "keep", .args = {at_input(0, bytes), at_output(0, bytes)}};
-  ExecStep branch{.kind = ExecStep::Kind::branch, .name = "if", .args = {at_input(1, 1)}, .then_steps = m.program.steps, .else_steps = {copy}};
+  m.program.pools[1] = {"flash", 3 * bytes, 64, ExecPool::Kind::data};  // image copied in
+  ExecStep copy{.kind = ExecStep::Kind::copy,
+                .name = "keep",
+                .args = {at_input(0, bytes), at_output(0, bytes)}};
+  ExecStep branch{.kind = ExecStep::Kind::branch,
+                  .name = "if",
+                  .args = {at_input(1, 1)},
+                  .then_steps = m.program.steps,
+                  .else_steps = {copy}};
   m.program.steps = {branch};
   const TempDir dir;
   write_artefact(dir.path(), m.program, m.kernels);
@@ -262,7 +279,8 @@ TEST_CASE("runtime: worker scratch is one per worker") {
       REQUIRE(tn_run(c.get()) == 0);
       const void* y = nullptr;
       REQUIRE(tn_output(c.get(), 0, &y) == 0);
-      for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(static_cast<const float*>(y)[i] == 201 * x[i]);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        REQUIRE(static_cast<const float*>(y)[i] == 201 * x[i]);
     }
   }
 }
@@ -272,7 +290,10 @@ TEST_CASE("runtime: the example, a C99 program, runs an artefact and says why it
   const TempDir dir;
   write_artefact(dir.path(), m.program, m.kernels);
   const auto example = [](const std::filesystem::path& folder) {
-    std::FILE* p = popen((std::string(TENON_BUILD_DIR "/bin/tenon-example-run ") + folder.string() + " 2>&1").c_str(), "r");
+    std::FILE* p =
+        popen((std::string(TENON_BUILD_DIR "/bin/tenon-example-run ") + folder.string() + " 2>&1")
+                  .c_str(),
+              "r");
     REQUIRE(bool(p));
     char text[400] = {};
     const std::size_t n = std::fread(text, 1, sizeof text - 1, p);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -18,15 +19,21 @@ Json place(const ArgPlace& a) {
 Json tensor(const ExecIo& io) {
   Json dims = Json::array();
   for (const Dim& d : io.type.dims) dims.push_back(d.value());
-  Json j{{"name", io.name}, {"dtype", name(io.type.dtype)}, {"dims", dims}, {"bytes", byte_size(io.type).value_or(0)}, {"align", io.align}};
+  Json j{{"name", io.name},
+         {"dtype", name(io.type.dtype)},
+         {"dims", dims},
+         {"bytes", byte_size(io.type).value_or(0)},
+         {"align", io.align}};
   if (io.planned) j["place"] = place(io.place);
   return j;
 }
 
 Json kernel(const ExecKernel& k) {
-  Json j{{"symbol", k.symbol}, {"args", k.n_inputs + k.n_outputs + k.n_shared}, {"inputs", k.n_inputs},
-         {"extent", k.extent}, {"grain", k.grain}, {"work", k.work}};
-  if (k.worker_bytes > 0) j["worker"] = Json::array({k.worker_pool, k.worker_offset, k.worker_bytes});
+  Json j{{"symbol", k.symbol},   {"args", k.n_inputs + k.n_outputs + k.n_shared},
+         {"inputs", k.n_inputs}, {"extent", k.extent},
+         {"grain", k.grain},     {"work", k.work}};
+  if (k.worker_bytes > 0)
+    j["worker"] = Json::array({k.worker_pool, k.worker_offset, k.worker_bytes});
   return j;
 }
 
@@ -54,7 +61,10 @@ Json steps(const std::vector<ExecStep>& list) {
 Json pool(const ExecProgram& p, std::uint32_t i) {
   static constexpr const char* kinds[] = {"data", "constants", "worker"};
   const ExecPool& x = p.pools[i];
-  Json j{{"id", x.id}, {"bytes", x.bytes}, {"align", x.align}, {"kind", kinds[static_cast<unsigned>(x.kind)]}};
+  Json j{{"id", x.id},
+         {"bytes", x.bytes},
+         {"align", x.align},
+         {"kind", kinds[static_cast<unsigned>(x.kind)]}};
   if (std::string image = image_name(p, i); !image.empty()) j["image"] = image;
   return j;
 }
@@ -74,11 +84,17 @@ Status check(const ExecProgram& p, const std::vector<std::string>& objects) {
   for (const auto* list : {&p.inputs, &p.outputs})
     for (const ExecIo& io : *list)
       if (!io.type.is_static() || !byte_size(io.type))
-        return Diag{.code = 6201, .what = fmt::format("'{}' has type {}: the graph executor takes shapes that are known at compile time", io.name, to_string(io.type)),
-                    .fix = "give the model's symbolic dims a value when importing it"};
+        return Diag{
+            .code = 6201,
+            .what = fmt::format(
+                "'{}' has type {}: the graph executor takes shapes that are known at compile time",
+                io.name, to_string(io.type)),
+            .fix = "give the model's symbolic dims a value when importing it"};
   if (!p.kernels.empty() && objects.empty())
-    return Diag{.code = 6202, .what = fmt::format("{} kernels and no shared object that holds them", p.kernels.size()),
-                .fix = "the graph executor needs a target that writes a shared object, such as tenon.llvm"};
+    return Diag{
+        .code = 6202,
+        .what = fmt::format("{} kernels and no shared object that holds them", p.kernels.size()),
+        .fix = "the graph executor needs a target that writes a shared object, such as tenon.llvm"};
   return {};
 }
 
@@ -111,13 +127,17 @@ Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::
   j["format"] = {{"major", 1}, {"minor", 0}};
   j["model"] = p.model;
   j["request_hash"] = p.request_hash;
-  j["target"] = {{"triple", p.target_triple}, {"cpu", p.target_cpu}, {"features", features(p.target_features)}};
+  j["target"] = {{"triple", p.target_triple},
+                 {"cpu", p.target_cpu},
+                 {"features", features(p.target_features)}};
   j["objects"] = shared;
-  for (const char* key : {"inputs", "outputs", "pools", "constants", "kernels"}) j[key] = Json::array();
+  for (const char* key : {"inputs", "outputs", "pools", "constants", "kernels"})
+    j[key] = Json::array();
   for (const ExecIo& io : p.inputs) j["inputs"].push_back(tensor(io));
   for (const ExecIo& io : p.outputs) j["outputs"].push_back(tensor(io));
   for (std::uint32_t i = 0; i < p.pools.size(); ++i) j["pools"].push_back(pool(p, i));
-  for (const ExecConstant& c : p.constants) j["constants"].push_back(Json::array({c.pool, c.offset, c.data->bytes.size()}));
+  for (const ExecConstant& c : p.constants)
+    j["constants"].push_back(Json::array({c.pool, c.offset, c.data->bytes.size()}));
   for (const ExecKernel& k : p.kernels) j["kernels"].push_back(kernel(k));
   j["steps"] = steps(p.steps);
   return layout(j);
@@ -130,13 +150,19 @@ std::string image_name(const ExecProgram& p, std::uint32_t i) {
 }
 
 Result<std::vector<std::byte>> encode_image(const ExecProgram& p, std::uint32_t i) {
-  std::vector<std::byte> out(p.pools[i].bytes);
+  const ExecPool& pool = p.pools[i];
+  std::vector<std::byte> out(pool.kind == ExecPool::Kind::constants ? pool.bytes : 0);
   for (const ExecConstant& c : p.constants) {
     if (c.pool != i) continue;
     const std::uint64_t n = c.data->bytes.size();
-    if (c.offset > out.size() || n > out.size() - c.offset)
-      return Diag{.code = 9062, .what = fmt::format("a constant of {} bytes at {} passes the {} bytes of pool '{}'", n, c.offset, out.size(), p.pools[i].id)};
-    if (n > 0) std::memcpy(out.data() + c.offset, c.data->bytes.data(), n);
+    if (c.offset > pool.bytes || n > pool.bytes - c.offset)
+      return Diag{
+          .code = 9062,
+          .what = fmt::format("a constant of {} bytes at {} passes the {} bytes of pool '{}'", n,
+                              c.offset, pool.bytes, pool.id)};
+    if (n == 0) continue;
+    out.resize(std::max<std::uint64_t>(out.size(), c.offset + n));
+    std::memcpy(out.data() + c.offset, c.data->bytes.data(), n);
   }
   return out;
 }

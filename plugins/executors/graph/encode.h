@@ -1,4 +1,5 @@
-// ExecProgram -> program.json and the images of constants. Pure: the same program gives the same bytes.
+// ExecProgram -> program.json and the images of constants. Pure: the same program gives the same
+// bytes.
 #ifndef TENON_PLUGINS_EXECUTORS_GRAPH_ENCODE_H
 #define TENON_PLUGINS_EXECUTORS_GRAPH_ENCODE_H
 
@@ -13,7 +14,8 @@ namespace tenon::graph_executor {
 Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::string>& objects);
 /// The file that holds the constants of pool `i`, or "" when it has none.
 std::string image_name(const ExecProgram& p, std::uint32_t i);
-/// Bytes of that pool with each constant at its planned offset and 0 between.
+/// Each constant at its planned offset and 0 between: all of a pool of constants, else up to the
+/// end of the last one.
 Result<std::vector<std::byte>> encode_image(const ExecProgram& p, std::uint32_t i);
 
 }  // namespace tenon::graph_executor

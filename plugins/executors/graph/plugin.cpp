@@ -15,8 +15,8 @@ std::vector<std::byte> bytes_of(const std::string& s) {
   return out;
 }
 
-tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module&, const tenon::OptionValues&, const std::vector<std::string>& objects,
-                   tenon::ArtefactFiles& out) {
+tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module&, const tenon::OptionValues&,
+                   const std::vector<std::string>& objects, tenon::ArtefactFiles& out) {
   auto program = graph::encode_program(p, objects);
   if (!program) return program.status();
   out["program.json"] = bytes_of(*program);
@@ -39,4 +39,5 @@ void describe(tenon::Registration& r) {
 
 }  // namespace
 
-TENON_PLUGIN("tenon.graph", "0.1.0", "executor tenon.graph: artefacts for the C runtime", describe, TN_KIND_EXECUTOR);
+TENON_PLUGIN("tenon.graph", "0.1.0", "executor tenon.graph: artefacts for the C runtime", describe,
+             TN_KIND_EXECUTOR);

@@ -29,7 +29,8 @@ void initialise_once() {
   });
 }
 
-/// O3's speed at a quarter of its time: the vectors are already there, and unrolling would hurt them.
+/// O3's speed at a quarter of its time: the vectors are already there, and unrolling would hurt
+/// them.
 void optimise(llvm::Module& m, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager lam;
   llvm::FunctionAnalysisManager fam;
@@ -70,11 +71,15 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const TargetFacts& fac
   initialise_once();
   std::string why;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(facts.triple, why);
-  if (!target) return Diag{.code = 6104, .what = fmt::format("LLVM has no target '{}': {}", facts.triple, why)};
+  if (!target)
+    return Diag{.code = 6104,
+                .what = fmt::format("LLVM has no target '{}': {}", facts.triple, why)};
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is rounded twice unless the kernel says fma
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      facts.triple, "x86-64", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  options.AllowFPOpFusion =
+      llvm::FPOpFusion::Strict;  // a * b + c is rounded twice unless the kernel says fma
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(facts.triple, "x86-64", "", options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
 Result<ObjectBytes> compile_module(llvm::Module& m, llvm::TargetMachine& machine) {
@@ -85,17 +90,23 @@ Result<ObjectBytes> compile_module(llvm::Module& m, llvm::TargetMachine& machine
   m.setPICLevel(llvm::PICLevel::BigPIC);
   llvm::raw_string_ostream os(error);
   if (llvm::verifyModule(m, &os))
-    return Diag{.code = 9061, .what = fmt::format("kernel '{}' became broken LLVM IR: {}", m.getModuleIdentifier(), error),
+    return Diag{.code = 9061,
+                .what = fmt::format("kernel '{}' became broken LLVM IR: {}",
+                                    m.getModuleIdentifier(), error),
                 .fix = "this is a bug of tenon.llvm: please report it with the kernel's text"};
   optimise(m, machine);
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream stream(out);
   llvm::legacy::PassManager emit;
   if (machine.addPassesToEmitFile(emit, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return Diag{.code = 6104, .what = fmt::format("LLVM cannot write objects for '{}'", machine.getTargetTriple().str())};
+    return Diag{
+        .code = 6104,
+        .what = fmt::format("LLVM cannot write objects for '{}'", machine.getTargetTriple().str())};
   emit.run(m);
   if (!error.empty())
-    return Diag{.code = 6103, .what = fmt::format("LLVM cannot compile kernel '{}': {}", m.getModuleIdentifier(), error)};
+    return Diag{
+        .code = 6103,
+        .what = fmt::format("LLVM cannot compile kernel '{}': {}", m.getModuleIdentifier(), error)};
   ObjectBytes bytes(out.size());
   std::memcpy(bytes.data(), out.data(), out.size());
   return bytes;

@@ -1,22 +1,24 @@
 #include "cpu.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <span>
 
 namespace tenon::llvm_target {
 namespace {
 
-// The x86-64 psABI levels, each with what it adds to the one before, and CPUs by what they add to a level. Only
-// features that kernels can use are listed, by LLVM's names, which are also those the runtime checks.
+// The x86-64 psABI levels, each with what it adds to the one before, and CPUs by what they add to a
+// level. Only features that kernels can use are listed, by LLVM's names, which are also those the
+// runtime checks.
 constexpr std::string_view v2[] = {"cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"};
 constexpr std::string_view v3[] = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"};
 constexpr std::string_view v4[] = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"};
-constexpr std::string_view beyond[] = {"avx512bf16", "avx512bitalg", "avx512vbmi", "avx512vbmi2", "avx512vnni",
-                                       "avx512vpopcntdq", "gfni"};
+constexpr std::string_view beyond[] = {"avx512bf16", "avx512bitalg",    "avx512vbmi", "avx512vbmi2",
+                                       "avx512vnni", "avx512vpopcntdq", "gfni"};
 constexpr std::string_view vnni[] = {"avx512vnni"};
-constexpr std::string_view ice[] = {"avx512bitalg", "avx512vbmi", "avx512vbmi2", "avx512vnni", "avx512vpopcntdq",
-                                    "gfni"};
+constexpr std::string_view ice[] = {"avx512bitalg", "avx512vbmi",      "avx512vbmi2",
+                                    "avx512vnni",   "avx512vpopcntdq", "gfni"};
 
 struct Cpu {
   std::string_view name;
@@ -24,9 +26,10 @@ struct Cpu {
   std::span<const std::string_view> more;
 };
 constexpr Cpu cpus[] = {
-    {"x86-64", 1, {}},        {"x86-64-v2", 2, {}},      {"x86-64-v3", 3, {}},          {"x86-64-v4", 4, {}},
-    {"haswell", 3, {}},       {"znver2", 3, {}},         {"znver3", 3, {}},             {"skylake-avx512", 4, {}},
-    {"cascadelake", 4, vnni}, {"icelake-server", 4, ice}, {"znver4", 4, beyond},         {"znver5", 4, beyond},
+    {"x86-64", 1, {}},          {"x86-64-v2", 2, {}},      {"x86-64-v3", 3, {}},
+    {"x86-64-v4", 4, {}},       {"haswell", 3, {}},        {"znver2", 3, {}},
+    {"znver3", 3, {}},          {"skylake-avx512", 4, {}}, {"cascadelake", 4, vnni},
+    {"icelake-server", 4, ice}, {"znver4", 4, beyond},     {"znver5", 4, beyond},
 };
 
 void add(std::vector<std::string>& to, std::span<const std::string_view> from) {
@@ -106,18 +109,23 @@ Status resolve_cpu(std::string_view cpu, TargetFacts& facts) {
   std::string name(cpu);
   if (cpu == "native") {
 #if !defined(__x86_64__)
-    return Diag{.code = 6102, .what = "cpu 'native': this machine is not x86-64, which is all that tenon.llvm knows",
-                .fix = "use the target tenon.c, or name the cpu of an x86-64 machine"};
+    return Diag{
+        .code = 6102,
+        .what = "cpu 'native': this machine is not x86-64, which is all that tenon.llvm knows",
+        .fix = "use the target tenon.c, or name the cpu of an x86-64 machine"};
 #endif
     have = of_this_machine();
     std::sort(have.begin(), have.end());
     name = cpus[level_of(have) - 1].name;
   } else {
-    const auto it = std::find_if(std::begin(cpus), std::end(cpus), [&](const Cpu& c) { return c.name == cpu; });
+    const auto it =
+        std::find_if(std::begin(cpus), std::end(cpus), [&](const Cpu& c) { return c.name == cpu; });
     if (it == std::end(cpus)) {
       const std::string near = did_you_mean(cpu, cpu_names());
-      return Diag{.code = 6102, .what = fmt::format("unknown cpu '{}'", cpu),
-                  .fix = near.empty() ? "use `native` or one of the names listed" : fmt::format("did you mean '{}'?", near),
+      return Diag{.code = 6102,
+                  .what = fmt::format("unknown cpu '{}'", cpu),
+                  .fix = near.empty() ? "use `native` or one of the names listed"
+                                      : fmt::format("did you mean '{}'?", near),
                   .notes = {fmt::format("known: native, {}", fmt::join(cpu_names(), ", "))}};
     }
     have = of_level(it->level);

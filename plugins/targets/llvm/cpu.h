@@ -1,4 +1,5 @@
-// What the target may assume of the CPU. Free of LLVM: the thin plugin uses it to answer facts() at once.
+// What the target may assume of the CPU. Free of LLVM: the thin plugin uses it to answer facts() at
+// once.
 #ifndef TENON_PLUGINS_TARGETS_LLVM_CPU_H
 #define TENON_PLUGINS_TARGETS_LLVM_CPU_H
 
@@ -12,8 +13,8 @@ namespace tenon::llvm_target {
 
 /// Names that `cpu` may take besides `native`, in the order of the documentation.
 std::vector<std::string> cpu_names();
-/// Fills triple, cpu, features, vector_bytes and vector_registers. `native` becomes the name of the widest level that
-/// this machine has, with exactly the features it has; an unknown name is TN6102.
+/// Fills triple, cpu, features, vector_bytes and vector_registers. `native` becomes the name of the
+/// widest level that this machine has, with exactly the features it has; an unknown name is TN6102.
 Status resolve_cpu(std::string_view cpu, TargetFacts& facts);
 /// Is `feature` in the sorted, comma-separated list?
 inline bool has_feature(std::string_view features, std::string_view feature) {

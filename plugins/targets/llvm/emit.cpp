@@ -14,7 +14,8 @@ namespace tenon::llvm_target {
 namespace {
 
 CpuTraits traits_of(const TargetFacts& f) {
-  return {.sse41 = has_feature(f.features, "sse4.1"), .fma = has_feature(f.features, "fma"),
+  return {.sse41 = has_feature(f.features, "sse4.1"),
+          .fma = has_feature(f.features, "fma"),
           .f16c = has_feature(f.features, "f16c")};
 }
 
@@ -32,7 +33,13 @@ std::string feature_string(const TargetFacts& f) {
 class KernelEmitter {
  public:
   KernelEmitter(const tir::Kernel& k, const TargetFacts& facts, llvm::Module& m)
-      : k_(k), facts_(facts), m_(m), b_(m.getContext()), ops_(b_, traits_of(facts)), mem_(b_), memo_(k.exprs.size()) {}
+      : k_(k),
+        facts_(facts),
+        m_(m),
+        b_(m.getContext()),
+        ops_(b_, traits_of(facts)),
+        mem_(b_),
+        memo_(k.exprs.size()) {}
 
   void run() {
     llvm::Function* body = make_body();
@@ -44,29 +51,34 @@ class KernelEmitter {
 
   std::uint32_t n_args() const {
     return static_cast<std::uint32_t>(
-        std::count_if(k_.buffers.begin(), k_.buffers.end(), [](auto& b) { return b.scope != tir::Scope::worker; }));
+        std::count_if(k_.buffers.begin(), k_.buffers.end(),
+                      [](auto& b) { return b.scope != tir::Scope::worker; }));
   }
 
   llvm::Function* make_function(llvm::FunctionType* type, llvm::StringRef name, bool exported) {
     auto* f = llvm::Function::Create(
-        type, exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, m_);
+        type, exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name,
+        m_);
     f->setDoesNotThrow();
     f->addFnAttr("target-cpu", "x86-64");
-    f->addFnAttr("tune-cpu", llvm::StringRef(facts_.cpu).starts_with("x86-64") ? "generic" : facts_.cpu);
+    f->addFnAttr("tune-cpu",
+                 llvm::StringRef(facts_.cpu).starts_with("x86-64") ? "generic" : facts_.cpu);
     f->addFnAttr("target-features", feature_string(facts_));
     f->addFnAttr("no-builtins");
-    // Vectors stand as written: without these two a 512-bit one would be split on CPUs tuned for 256 bits.
+    // Vectors stand as written: without these two a 512-bit one would be split on CPUs tuned for
+    // 256 bits.
     f->addFnAttr("prefer-vector-width", std::to_string(facts_.vector_bytes * 8));
     f->addFnAttr("min-legal-vector-width", std::to_string(facts_.vector_bytes * 8));
     return f;
   }
 
-  // i32 body(buffers..., worker, begin, end): a function of its own so that what is known of each buffer (noalias,
-  // alignment, size) can be said of a parameter.
+  // i32 body(buffers..., worker, begin, end): a function of its own so that what is known of each
+  // buffer (noalias, alignment, size) can be said of a parameter.
   llvm::Function* make_body() {
     llvm::SmallVector<llvm::Type*, 8> params(n_args() + 1, b_.getPtrTy());
     params.append(2, b_.getInt64Ty());
-    auto* f = make_function(llvm::FunctionType::get(b_.getInt32Ty(), params, false), k_.symbol + ".body", false);
+    auto* f = make_function(llvm::FunctionType::get(b_.getInt32Ty(), params, false),
+                            k_.symbol + ".body", false);
     f->addFnAttr(llvm::Attribute::NoInline);
     bases_.resize(k_.buffers.size());
     llvm::Argument* worker = f->getArg(n_args());
@@ -82,10 +94,13 @@ class KernelEmitter {
     }
     if (k_.worker_bytes > 0) {
       worker->addAttr(llvm::Attribute::NoAlias);
-      worker->addAttr(llvm::Attribute::getWithAlignment(m_.getContext(), llvm::Align(k_.worker_align)));
-      worker->addAttr(llvm::Attribute::getWithDereferenceableBytes(m_.getContext(), k_.worker_bytes));
+      worker->addAttr(
+          llvm::Attribute::getWithAlignment(m_.getContext(), llvm::Align(k_.worker_align)));
+      worker->addAttr(
+          llvm::Attribute::getWithDereferenceableBytes(m_.getContext(), k_.worker_bytes));
     }
-    for (const tir::Var& v : k_.vars) vars_.push_back(b_.CreateAlloca(register_type(m_.getContext(), v.type)));
+    for (const tir::Var& v : k_.vars)
+      vars_.push_back(b_.CreateAlloca(register_type(m_.getContext(), v.type)));
     b_.CreateStore(f->getArg(n_args() + 1), vars_[0]);
     b_.CreateStore(f->getArg(n_args() + 2), vars_[1]);
     statements(k_.body);
@@ -95,8 +110,9 @@ class KernelEmitter {
 
   void describe(llvm::Argument& arg, const tir::Buffer& buf) {
     llvm::LLVMContext& c = m_.getContext();
-    const bool paired = std::any_of(k_.inplace.begin(), k_.inplace.end(),
-                                    [&](auto& p) { return p.first == buf.arg || p.second == buf.arg; });
+    const bool paired = std::any_of(k_.inplace.begin(), k_.inplace.end(), [&](auto& p) {
+      return p.first == buf.arg || p.second == buf.arg;
+    });
     if (!paired) arg.addAttr(llvm::Attribute::NoAlias);
     if (buf.scope == tir::Scope::input) arg.addAttr(llvm::Attribute::ReadOnly);
     arg.addAttr(llvm::Attribute::getWithAlignment(c, llvm::Align(buf.align)));
@@ -107,7 +123,8 @@ class KernelEmitter {
   void make_entry(llvm::Function* body) {
     llvm::Type* p = b_.getPtrTy();
     llvm::Type* i = b_.getInt64Ty();
-    auto* f = make_function(llvm::FunctionType::get(b_.getInt32Ty(), {p, p, p, i, i}, false), k_.symbol, true);
+    auto* f = make_function(llvm::FunctionType::get(b_.getInt32Ty(), {p, p, p, i, i}, false),
+                            k_.symbol, true);
     b_.SetInsertPoint(llvm::BasicBlock::Create(m_.getContext(), "entry", f));
     llvm::SmallVector<V, 8> args;
     for (std::uint32_t a = 0; a < n_args(); ++a)
@@ -116,10 +133,12 @@ class KernelEmitter {
     b_.CreateRet(b_.CreateCall(body, args));
   }
 
-  // --- expressions -------------------------------------------------------------------------------------------------
+  // --- expressions
+  // -------------------------------------------------------------------------------------------------
 
-  /// Evaluates the roots at this point of the code. Shared subexpressions of one statement are computed once; those of
-  /// several statements are left to early-cse, which knows about the stores between them.
+  /// Evaluates the roots at this point of the code. Shared subexpressions of one statement are
+  /// computed once; those of several statements are left to early-cse, which knows about the stores
+  /// between them.
   void evaluate(std::initializer_list<tir::ExprId> roots) {
     for (tir::ExprId id : order_) memo_[id] = nullptr;
     order_.clear();
@@ -145,20 +164,26 @@ class KernelEmitter {
 
   V expression(const tir::Expr& e) {
     switch (e.kind) {
-      case tir::Kind::imm: return ops_.constant(e.type.dtype, e.f, e.i);
-      case tir::Kind::var: return b_.CreateLoad(register_type(m_.getContext(), e.type), vars_[e.n]);
+      case tir::Kind::imm:
+        return ops_.constant(e.type.dtype, e.f, e.i);
+      case tir::Kind::var:
+        return b_.CreateLoad(register_type(m_.getContext(), e.type), vars_[e.n]);
       case tir::Kind::load:
         return mem_.load(e.type, bases_[e.n], memo_[e.args[0]], k_.exprs[e.args[0]].type.dtype,
-                         std::max<std::int64_t>(e.i, 1), e.args.size() > 1 ? memo_[e.args[1]] : nullptr);
+                         std::max<std::int64_t>(e.i, 1),
+                         e.args.size() > 1 ? memo_[e.args[1]] : nullptr);
       case tir::Kind::broadcast:
-        return e.type.lanes == 1 ? memo_[e.args[0]] : b_.CreateVectorSplat(e.type.lanes, memo_[e.args[0]]);
-      case tir::Kind::ramp: return ramp(e);
+        return e.type.lanes == 1 ? memo_[e.args[0]]
+                                 : b_.CreateVectorSplat(e.type.lanes, memo_[e.args[0]]);
+      case tir::Kind::ramp:
+        return ramp(e);
       case tir::Kind::scalar: {
         llvm::SmallVector<V, 3> args;
         for (tir::ExprId a : e.args) args.push_back(memo_[a]);
         return ops_.emit(e.op, k_.exprs[e.args.back()].type, e.type, {args.data(), args.size()});
       }
-      case tir::Kind::fold_lanes: return fold(e);
+      case tir::Kind::fold_lanes:
+        return fold(e);
     }
     TENON_BUG("unknown kind of expression");
   }
@@ -169,7 +194,8 @@ class KernelEmitter {
     llvm::SmallVector<llvm::Constant*, 16> steps;
     for (std::uint64_t l = 0; l < e.type.lanes; ++l)
       steps.push_back(llvm::ConstantInt::get(element, l * static_cast<std::uint64_t>(e.i)));
-    return b_.CreateAdd(b_.CreateVectorSplat(e.type.lanes, memo_[e.args[0]]), llvm::ConstantVector::get(steps));
+    return b_.CreateAdd(b_.CreateVectorSplat(e.type.lanes, memo_[e.args[0]]),
+                        llvm::ConstantVector::get(steps));
   }
 
   V fold(const tir::Expr& e) {
@@ -186,7 +212,8 @@ class KernelEmitter {
 
   V value(tir::ExprId id) { return id == tir::none ? nullptr : memo_[id]; }
 
-  // --- statements --------------------------------------------------------------------------------------------------
+  // --- statements
+  // --------------------------------------------------------------------------------------------------
 
   void statements(const std::vector<tir::StmtId>& list) {
     for (tir::StmtId id : list) statement(k_.stmts[id]);
@@ -200,11 +227,14 @@ class KernelEmitter {
         return;
       case tir::StmtKind::store:
         evaluate({s.value, s.index, s.mask});
-        mem_.store(k_.exprs[s.value].type, bases_[s.target], value(s.index), k_.exprs[s.index].type.dtype,
-                   std::max<std::int64_t>(s.stride, 1), value(s.value), value(s.mask));
+        mem_.store(k_.exprs[s.value].type, bases_[s.target], value(s.index),
+                   k_.exprs[s.index].type.dtype, std::max<std::int64_t>(s.stride, 1),
+                   value(s.value), value(s.mask));
         return;
-      case tir::StmtKind::loop: return loop(s);
-      case tir::StmtKind::branch: return branch(s);
+      case tir::StmtKind::loop:
+        return loop(s);
+      case tir::StmtKind::branch:
+        return branch(s);
     }
   }
 
@@ -222,7 +252,8 @@ class KernelEmitter {
     b_.CreateCondBr(b_.CreateICmpSLT(begin, end), body, done);
     b_.SetInsertPoint(body);
     statements(s.body);
-    V next = b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), vars_[s.target]), b_.getInt64(static_cast<std::uint64_t>(s.step)));
+    V next = b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), vars_[s.target]),
+                          b_.getInt64(static_cast<std::uint64_t>(s.step)));
     b_.CreateStore(next, vars_[s.target]);
     b_.CreateCondBr(b_.CreateICmpSLT(next, end), body, done);
     b_.SetInsertPoint(done);
@@ -256,13 +287,17 @@ class KernelEmitter {
 
 /// What `e` needs that is missing, or "".
 std::string refuse_expr(const tir::Kernel& k, const tir::Expr& e, CpuTraits cpu) {
-  if (bits(e.type.dtype) < 8) return "type " + std::string(name(e.type.dtype)) + " in a kernel: lowering addresses it as bytes";
+  if (bits(e.type.dtype) < 8)
+    return "type " + std::string(name(e.type.dtype)) +
+           " in a kernel: lowering addresses it as bytes";
   if (e.type.dtype == DType::f16 && !cpu.f16c) return "type f16 needs a cpu with f16c";
   if (e.kind != tir::Kind::scalar) return "";
   if (is_transcendental(e.op)) return std::string(name(e.op)) + " in a kernel: lowering expands it";
   const DType from = k.exprs[e.args.back()].type.dtype;
-  if (is_float(from) && (e.op == ScalarOp::mod)) return "mod of floats in a kernel: lowering expands it";
-  if (e.op == ScalarOp::fma && from == DType::f64 && !cpu.fma) return "fma of f64 needs a cpu with fma";
+  if (is_float(from) && (e.op == ScalarOp::mod))
+    return "mod of floats in a kernel: lowering expands it";
+  if (e.op == ScalarOp::fma && from == DType::f64 && !cpu.fma)
+    return "fma of f64 needs a cpu with fma";
   return "";
 }
 
@@ -274,11 +309,14 @@ std::string refuse(const tir::Kernel& k, const TargetFacts& facts) {
   for (const tir::Expr& e : k.exprs)
     if (std::string why = refuse_expr(k, e, cpu); !why.empty()) return why;
   for (const tir::Buffer& b : k.buffers)
-    if (bits(b.dtype) < 8) return "buffer '" + b.name + "' of " + std::string(name(b.dtype)) + ": lowering addresses it as bytes";
+    if (bits(b.dtype) < 8)
+      return "buffer '" + b.name + "' of " + std::string(name(b.dtype)) +
+             ": lowering addresses it as bytes";
   return "";
 }
 
-std::unique_ptr<llvm::Module> emit(const tir::Kernel& k, const TargetFacts& facts, llvm::LLVMContext& context) {
+std::unique_ptr<llvm::Module> emit(const tir::Kernel& k, const TargetFacts& facts,
+                                   llvm::LLVMContext& context) {
   auto m = std::make_unique<llvm::Module>(k.symbol, context);
   KernelEmitter(k, facts, *m).run();
   return m;

@@ -15,16 +15,19 @@ namespace tenon::llvm_target {
 namespace {
 
 /// One object per kernel, in a context of its own: what it becomes depends on nothing else.
-Result<ObjectBytes> compile_kernel(const tir::Kernel& k, const TargetFacts& facts, llvm::TargetMachine& machine) {
+Result<ObjectBytes> compile_kernel(const tir::Kernel& k, const TargetFacts& facts,
+                                   llvm::TargetMachine& machine) {
   if (std::string why = refuse(k, facts); !why.empty())
-    return Diag{.code = 6103, .what = fmt::format("target '{}' cannot compile kernel '{}': {}", facts.id, k.symbol, why)};
+    return Diag{
+        .code = 6103,
+        .what = fmt::format("target '{}' cannot compile kernel '{}': {}", facts.id, k.symbol, why)};
   llvm::LLVMContext context;
   const std::unique_ptr<llvm::Module> m = emit(k, facts, context);
   return compile_module(*m, machine);
 }
 
-Result<std::vector<ObjectBytes>> compile_all(std::span<const tir::Kernel* const> kernels, const TargetFacts& facts,
-                                             unsigned threads) {
+Result<std::vector<ObjectBytes>> compile_all(std::span<const tir::Kernel* const> kernels,
+                                             const TargetFacts& facts, unsigned threads) {
   std::vector<ObjectBytes> objects(kernels.size());
   std::vector<Diags> errors(kernels.size());
   std::atomic<std::size_t> next{0};
@@ -36,8 +39,10 @@ Result<std::vector<ObjectBytes>> compile_all(std::span<const tir::Kernel* const>
         continue;
       }
       Result<ObjectBytes> r = compile_kernel(*kernels[i], facts, **machine);
-      if (r) objects[i] = std::move(*r);
-      else errors[i] = r.errors();
+      if (r)
+        objects[i] = std::move(*r);
+      else
+        errors[i] = r.errors();
     }
   };
   const std::size_t n = std::min<std::size_t>(std::max(threads, 1u), kernels.size());
@@ -51,8 +56,8 @@ Result<std::vector<ObjectBytes>> compile_all(std::span<const tir::Kernel* const>
   return objects;
 }
 
-Result<std::vector<std::byte>> compile(std::span<const tir::Kernel* const> kernels, const TargetFacts& facts,
-                                       unsigned threads) {
+Result<std::vector<std::byte>> compile(std::span<const tir::Kernel* const> kernels,
+                                       const TargetFacts& facts, unsigned threads) {
   std::set<std::string_view> symbols;
   for (const tir::Kernel* k : kernels)
     if (!symbols.insert(k->symbol).second)

@@ -1,5 +1,6 @@
-// The door between the thin plugin (descriptor, options, facts) and tenon-llvm-impl.so, which links LLVM and LLD and
-// is loaded at the first compile. Both are built together; this is no public interface.
+// The door between the thin plugin (descriptor, options, facts) and tenon-llvm-impl.so, which links
+// LLVM and LLD and is loaded at the first compile. Both are built together; this is no public
+// interface.
 #ifndef TENON_PLUGINS_TARGETS_LLVM_IMPL_H
 #define TENON_PLUGINS_TARGETS_LLVM_IMPL_H
 
@@ -12,7 +13,8 @@
 
 namespace tenon::llvm_target {
 
-using CompileFn = Result<std::vector<std::byte>> (*)(std::span<const tir::Kernel* const>, const TargetFacts&, unsigned);
+using CompileFn = Result<std::vector<std::byte>> (*)(std::span<const tir::Kernel* const>,
+                                                     const TargetFacts&, unsigned);
 
 }  // namespace tenon::llvm_target
 

@@ -1,5 +1,5 @@
-// Loads and stores of kernels. None touches a byte outside the elements that it names: a buffer may end at an
-// unmapped page, and lanes that a mask switches off may lie anywhere.
+// Loads and stores of kernels. None touches a byte outside the elements that it names: a buffer may
+// end at an unmapped page, and lanes that a mask switches off may lie anywhere.
 #ifndef TENON_PLUGINS_TARGETS_LLVM_MEMORY_OPS_H
 #define TENON_PLUGINS_TARGETS_LLVM_MEMORY_OPS_H
 
@@ -13,11 +13,12 @@ class MemoryOps {
  public:
   explicit MemoryOps(llvm::IRBuilder<>& b) : b_(b) {}
 
-  /// `index` counts elements from `base`, a scalar or one per lane; `stride` in elements; `mask` may be null.
-  llvm::Value* load(tir::Type t, llvm::Value* base, llvm::Value* index, DType index_type, std::int64_t stride,
-                    llvm::Value* mask);
-  void store(tir::Type t, llvm::Value* base, llvm::Value* index, DType index_type, std::int64_t stride,
-             llvm::Value* value, llvm::Value* mask);
+  /// `index` counts elements from `base`, a scalar or one per lane; `stride` in elements; `mask`
+  /// may be null.
+  llvm::Value* load(tir::Type t, llvm::Value* base, llvm::Value* index, DType index_type,
+                    std::int64_t stride, llvm::Value* mask);
+  void store(tir::Type t, llvm::Value* base, llvm::Value* index, DType index_type,
+             std::int64_t stride, llvm::Value* value, llvm::Value* mask);
 
  private:
   using V = llvm::Value*;

@@ -1,4 +1,5 @@
-// The thin half of tenon.llvm: what it is and what it needs to know of a CPU. LLVM is loaded at the first compile.
+// The thin half of tenon.llvm: what it is and what it needs to know of a CPU. LLVM is loaded at the
+// first compile.
 #include "tenon/plugin.h"
 
 #include <dlfcn.h>
@@ -14,8 +15,9 @@ namespace target = tenon::llvm_target;
 struct LlvmOptions {
   std::string cpu = "native";
   static constexpr auto fields() {
-    return std::tuple{tenon::Field{"cpu", &LlvmOptions::cpu,
-                                   "CPU to compile for: `native`, an x86-64 level (`x86-64-v3`), or a name (`znver5`)"}};
+    return std::tuple{tenon::Field{
+        "cpu", &LlvmOptions::cpu,
+        "CPU to compile for: `native`, an x86-64 level (`x86-64-v3`), or a name (`znver5`)"}};
   }
 };
 
@@ -49,21 +51,25 @@ tenon::Result<std::vector<std::byte>> compile(std::span<const tenon::tir::Kernel
   void* entry = impl ? dlsym(impl, "tenon_llvm_impl") : nullptr;
   if (!entry) {
     const char* why = dlerror();
-    return tenon::Diag{.code = 6101, .what = fmt::format("cannot load the LLVM half of tenon.llvm, {}: {}", path, why ? why : "?"),
+    return tenon::Diag{.code = 6101,
+                       .what = fmt::format("cannot load the LLVM half of tenon.llvm, {}: {}", path,
+                                           why ? why : "?"),
                        .fix = "install LLVM 19 (libllvm19), or use the target tenon.c"};
   }
   return reinterpret_cast<decltype(&tenon_llvm_impl)>(entry)()(kernels, f, threads);
 }
 
 void describe(tenon::Registration& r) {
-  r.add(tenon::TargetInfo{.id = "tenon.llvm",
-                          .doc = "Kernels to x86-64 machine code with LLVM, linked to one shared object.",
-                          .options = tenon::option_rows<LlvmOptions>(),
-                          .facts = facts,
-                          .compile = compile,
-                          .object_name = "kernels.so"});
+  r.add(tenon::TargetInfo{
+      .id = "tenon.llvm",
+      .doc = "Kernels to x86-64 machine code with LLVM, linked to one shared object.",
+      .options = tenon::option_rows<LlvmOptions>(),
+      .facts = facts,
+      .compile = compile,
+      .object_name = "kernels.so"});
 }
 
 }  // namespace
 
-TENON_PLUGIN("tenon.llvm", "0.1.0", "target tenon.llvm: x86-64 through LLVM 19", describe, TN_KIND_TARGET);
+TENON_PLUGIN("tenon.llvm", "0.1.0", "target tenon.llvm: x86-64 through LLVM 19", describe,
+             TN_KIND_TARGET);

@@ -59,7 +59,8 @@ llvm::Value* ScalarOps::emit(ScalarOp op, tir::Type from, tir::Type to, std::spa
   if (arity(op) == 1) return unary(op, from, a[0]);
   if (is_comparison(op)) return compare(op, from.dtype, a[0], a[1]);
   if (op == ScalarOp::fma)
-    return is_float(from.dtype) ? fma(a[0], a[1], a[2]) : b_.CreateAdd(b_.CreateMul(a[0], a[1]), a[2]);
+    return is_float(from.dtype) ? fma(a[0], a[1], a[2])
+                                : b_.CreateAdd(b_.CreateMul(a[0], a[1]), a[2]);
   if (op == ScalarOp::logical_and) return b_.CreateAnd(a[0], a[1]);
   if (op == ScalarOp::logical_or) return b_.CreateOr(a[0], a[1]);
   if (is_float(from.dtype)) return float_binary(op, a[0], a[1]);
@@ -69,50 +70,81 @@ llvm::Value* ScalarOps::emit(ScalarOp op, tir::Type from, tir::Type to, std::spa
 llvm::Value* ScalarOps::unary(ScalarOp op, tir::Type t, V a) {
   const bool fp = is_float(t.dtype);
   switch (op) {
-    case ScalarOp::neg: return fp ? b_.CreateFNeg(a) : b_.CreateNeg(a);
+    case ScalarOp::neg:
+      return fp ? b_.CreateFNeg(a) : b_.CreateNeg(a);
     case ScalarOp::abs:
       if (fp) return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
-      return is_signed(t.dtype) ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getInt1(false)) : a;
-    case ScalarOp::sqrt: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
-    case ScalarOp::floor: return fp ? round(llvm::Intrinsic::floor, a) : a;
-    case ScalarOp::ceil: return fp ? round(llvm::Intrinsic::ceil, a) : a;
-    case ScalarOp::round_even: return fp ? round(llvm::Intrinsic::roundeven, a) : a;
+      return is_signed(t.dtype)
+                 ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getInt1(false))
+                 : a;
+    case ScalarOp::sqrt:
+      return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
+    case ScalarOp::floor:
+      return fp ? round(llvm::Intrinsic::floor, a) : a;
+    case ScalarOp::ceil:
+      return fp ? round(llvm::Intrinsic::ceil, a) : a;
+    case ScalarOp::round_even:
+      return fp ? round(llvm::Intrinsic::roundeven, a) : a;
     case ScalarOp::bit_not:
-    case ScalarOp::logical_not: return b_.CreateNot(a);
-    case ScalarOp::is_nan: return b_.CreateFCmpUNO(a, a);
-    default: TENON_BUG("an operation that refuse() should have refused");
+    case ScalarOp::logical_not:
+      return b_.CreateNot(a);
+    case ScalarOp::is_nan:
+      return b_.CreateFCmpUNO(a, a);
+    default:
+      TENON_BUG("an operation that refuse() should have refused");
   }
 }
 
 llvm::Value* ScalarOps::float_binary(ScalarOp op, V a, V b) {
   switch (op) {
-    case ScalarOp::add: return b_.CreateFAdd(a, b);
-    case ScalarOp::sub: return b_.CreateFSub(a, b);
-    case ScalarOp::mul: return b_.CreateFMul(a, b);
-    case ScalarOp::div: return b_.CreateFDiv(a, b);
+    case ScalarOp::add:
+      return b_.CreateFAdd(a, b);
+    case ScalarOp::sub:
+      return b_.CreateFSub(a, b);
+    case ScalarOp::mul:
+      return b_.CreateFMul(a, b);
+    case ScalarOp::div:
+      return b_.CreateFDiv(a, b);
     // These two shapes are minps and maxps, NaN and signed zero included.
-    case ScalarOp::min: return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
-    case ScalarOp::max: return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
-    default: TENON_BUG("an operation that refuse() should have refused");
+    case ScalarOp::min:
+      return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
+    case ScalarOp::max:
+      return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+    default:
+      TENON_BUG("an operation that refuse() should have refused");
   }
 }
 
 llvm::Value* ScalarOps::int_binary(ScalarOp op, bool is_signed, V a, V b) {
-  const auto pick = [&](llvm::CmpInst::Predicate p) { return b_.CreateSelect(b_.CreateICmp(p, a, b), a, b); };
+  const auto pick = [&](llvm::CmpInst::Predicate p) {
+    return b_.CreateSelect(b_.CreateICmp(p, a, b), a, b);
+  };
   switch (op) {
-    case ScalarOp::add: return b_.CreateAdd(a, b);
-    case ScalarOp::sub: return b_.CreateSub(a, b);
-    case ScalarOp::mul: return b_.CreateMul(a, b);
-    case ScalarOp::div: return divide(false, is_signed, a, b);
-    case ScalarOp::mod: return divide(true, is_signed, a, b);
-    case ScalarOp::min: return pick(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT);
-    case ScalarOp::max: return pick(is_signed ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT);
-    case ScalarOp::bit_and: return b_.CreateAnd(a, b);
-    case ScalarOp::bit_or: return b_.CreateOr(a, b);
-    case ScalarOp::bit_xor: return b_.CreateXor(a, b);
+    case ScalarOp::add:
+      return b_.CreateAdd(a, b);
+    case ScalarOp::sub:
+      return b_.CreateSub(a, b);
+    case ScalarOp::mul:
+      return b_.CreateMul(a, b);
+    case ScalarOp::div:
+      return divide(false, is_signed, a, b);
+    case ScalarOp::mod:
+      return divide(true, is_signed, a, b);
+    case ScalarOp::min:
+      return pick(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT);
+    case ScalarOp::max:
+      return pick(is_signed ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT);
+    case ScalarOp::bit_and:
+      return b_.CreateAnd(a, b);
+    case ScalarOp::bit_or:
+      return b_.CreateOr(a, b);
+    case ScalarOp::bit_xor:
+      return b_.CreateXor(a, b);
     case ScalarOp::shl:
-    case ScalarOp::shr: return shift(op, is_signed, a, b);
-    default: TENON_BUG("an operation that refuse() should have refused");
+    case ScalarOp::shr:
+      return shift(op, is_signed, a, b);
+    default:
+      TENON_BUG("an operation that refuse() should have refused");
   }
 }
 
@@ -122,20 +154,23 @@ llvm::Value* ScalarOps::compare(ScalarOp op, DType t, V a, V b) {
     ScalarOp op;
     P fp, s, u;
   };
-  static constexpr Row rows[] = {
-      {ScalarOp::eq, P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ},   {ScalarOp::ne, P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE},
-      {ScalarOp::lt, P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT}, {ScalarOp::le, P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE},
-      {ScalarOp::gt, P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT}, {ScalarOp::ge, P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE}};
+  static constexpr Row rows[] = {{ScalarOp::eq, P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ},
+                                 {ScalarOp::ne, P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE},
+                                 {ScalarOp::lt, P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT},
+                                 {ScalarOp::le, P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE},
+                                 {ScalarOp::gt, P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT},
+                                 {ScalarOp::ge, P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE}};
   for (const Row& r : rows)
     if (r.op == op) return b_.CreateCmp(is_float(t) ? r.fp : is_signed(t) ? r.s : r.u, a, b);
   TENON_BUG("not a comparison");
 }
 
-// Rounds towards minus infinity; x / 0 = x mod 0 = 0; INT_MIN / -1 wraps. The divisor that reaches LLVM is never 0
-// or -1, for which its division is undefined.
+// Rounds towards minus infinity; x / 0 = x mod 0 = 0; INT_MIN / -1 wraps. The divisor that reaches
+// LLVM is never 0 or -1, for which its division is undefined.
 llvm::Value* ScalarOps::divide(bool want_mod, bool is_signed, V a, V b) {
   V zero = int_like(a, 0), one = int_like(a, 1);
-  if (const llvm::APInt* c = constant_int(b); c && c->isPowerOf2() && !(is_signed && c->isNegative())) {
+  if (const llvm::APInt* c = constant_int(b);
+      c && c->isPowerOf2() && !(is_signed && c->isNegative())) {
     if (want_mod) return b_.CreateAnd(a, b_.CreateSub(b, one));
     V by = int_like(a, c->logBase2());
     return is_signed ? b_.CreateAShr(a, by) : b_.CreateLShr(a, by);
@@ -150,7 +185,8 @@ llvm::Value* ScalarOps::divide(bool want_mod, bool is_signed, V a, V b) {
   V safe = b_.CreateSelect(b_.CreateOr(is_zero, is_minus), one, b);
   V rem = b_.CreateSRem(a, safe);
   V off = b_.CreateAnd(b_.CreateICmpNE(rem, zero), b_.CreateICmpSLT(b_.CreateXor(rem, safe), zero));
-  if (want_mod) return b_.CreateSelect(off, b_.CreateAdd(rem, safe), rem);  // safe = 1 gives 0, as the law says
+  if (want_mod)
+    return b_.CreateSelect(off, b_.CreateAdd(rem, safe), rem);  // safe = 1 gives 0, as the law says
   V quotient = b_.CreateSub(b_.CreateSDiv(a, safe), b_.CreateZExt(off, a->getType()));
   return b_.CreateSelect(is_zero, zero, b_.CreateSelect(is_minus, b_.CreateNeg(a), quotient));
 }
@@ -159,7 +195,8 @@ llvm::Value* ScalarOps::divide(bool want_mod, bool is_signed, V a, V b) {
 llvm::Value* ScalarOps::shift(ScalarOp op, bool is_signed, V a, V b) {
   const std::int64_t width = a->getType()->getScalarSizeInBits();
   V in_range = b_.CreateICmpULT(b, int_like(b, width));
-  if (op == ScalarOp::shr && is_signed) return b_.CreateAShr(a, b_.CreateSelect(in_range, b, int_like(b, width - 1)));
+  if (op == ScalarOp::shr && is_signed)
+    return b_.CreateAShr(a, b_.CreateSelect(in_range, b, int_like(b, width - 1)));
   V safe = b_.CreateSelect(in_range, b, int_like(b, 0));
   V r = op == ScalarOp::shl ? b_.CreateShl(a, safe) : b_.CreateLShr(a, safe);
   return b_.CreateSelect(in_range, r, int_like(a, 0));
@@ -195,8 +232,9 @@ llvm::Value* ScalarOps::to_float(tir::Type from, DType to, V a) {
   return is_signed(from.dtype) ? b_.CreateSIToFP(a, type) : b_.CreateUIToFP(a, type);
 }
 
-// Without SSE4.1 there is no rounding instruction and LLVM would call libm. Adding and taking away 2^23 (2^52)
-// rounds to even; floor and ceil correct that by one; the sign is the operand's, so that -0 stays.
+// Without SSE4.1 there is no rounding instruction and LLVM would call libm. Adding and taking away
+// 2^23 (2^52) rounds to even; floor and ceil correct that by one; the sign is the operand's, so
+// that -0 stays.
 llvm::Value* ScalarOps::round(llvm::Intrinsic::ID id, V a) {
   if (cpu_.sse41) return b_.CreateUnaryIntrinsic(id, a);
   const bool f64 = a->getType()->getScalarType()->isDoubleTy();
@@ -205,8 +243,10 @@ llvm::Value* ScalarOps::round(llvm::Intrinsic::ID id, V a) {
   V magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
   V sum = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, big, a);
   V even = b_.CreateFSub(b_.CreateFAdd(a, sum), sum);
-  if (id == llvm::Intrinsic::floor) even = b_.CreateFSub(even, b_.CreateSelect(b_.CreateFCmpOGT(even, a), one, zero));
-  if (id == llvm::Intrinsic::ceil) even = b_.CreateFAdd(even, b_.CreateSelect(b_.CreateFCmpOLT(even, a), one, zero));
+  if (id == llvm::Intrinsic::floor)
+    even = b_.CreateFSub(even, b_.CreateSelect(b_.CreateFCmpOGT(even, a), one, zero));
+  if (id == llvm::Intrinsic::ceil)
+    even = b_.CreateFAdd(even, b_.CreateSelect(b_.CreateFCmpOLT(even, a), one, zero));
   V rounded = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, even, a);
   return b_.CreateSelect(b_.CreateFCmpOLT(magnitude, big), rounded, a);
 }
@@ -216,8 +256,8 @@ llvm::Value* ScalarOps::fma(V a, V b, V c) {
   return fma_by_doubles(a, b, c);  // f32 only: refuse() has refused f64 on such a CPU
 }
 
-// a * b is exact in f64. Its sum with c is rounded to odd (the last bit says "there was more"), so that the rounding to
-// f32 is the only one.
+// a * b is exact in f64. Its sum with c is rounded to odd (the last bit says "there was more"), so
+// that the rounding to f32 is the only one.
 llvm::Value* ScalarOps::fma_by_doubles(V a, V b, V c) {
   llvm::Type* f64 = like(b_.getDoubleTy(), a);
   V zero = llvm::ConstantFP::get(f64, 0.0);
@@ -228,8 +268,10 @@ llvm::Value* ScalarOps::fma_by_doubles(V a, V b, V c) {
   V raw = b_.CreateBitCast(s, like(b_.getInt64Ty(), s));
   V even = b_.CreateICmpEQ(b_.CreateAnd(raw, int_like(raw, 1)), int_like(raw, 0));
   V grows = b_.CreateICmpEQ(b_.CreateFCmpOGT(err, zero), b_.CreateFCmpOGT(s, zero));
-  V next = b_.CreateSelect(grows, b_.CreateAdd(raw, int_like(raw, 1)), b_.CreateSub(raw, int_like(raw, 1)));
-  V move = b_.CreateAnd(even, b_.CreateFCmpONE(err, zero));  // false when err is NaN: infinities stay
+  V next = b_.CreateSelect(grows, b_.CreateAdd(raw, int_like(raw, 1)),
+                           b_.CreateSub(raw, int_like(raw, 1)));
+  V move =
+      b_.CreateAnd(even, b_.CreateFCmpONE(err, zero));  // false when err is NaN: infinities stay
   V odd = b_.CreateBitCast(b_.CreateSelect(move, next, raw), f64);
   return b_.CreateFPTrunc(odd, like(b_.getFloatTy(), a));
 }

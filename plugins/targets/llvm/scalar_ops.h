@@ -20,7 +20,8 @@ class ScalarOps {
  public:
   ScalarOps(llvm::IRBuilder<>& b, CpuTraits cpu) : b_(b), cpu_(cpu) {}
 
-  /// `op` of `args`, whose types are `from` (the type of the last operand: a select's condition comes first).
+  /// `op` of `args`, whose types are `from` (the type of the last operand: a select's condition
+  /// comes first).
   llvm::Value* emit(ScalarOp op, tir::Type from, tir::Type to, std::span<llvm::Value* const> args);
   /// A scalar constant.
   llvm::Value* constant(DType t, double f, std::int64_t i);
@@ -39,8 +40,8 @@ class ScalarOps {
   V round(llvm::Intrinsic::ID id, V a);
   V fma(V a, V b, V c);
   V fma_by_doubles(V a, V b, V c);
-  V widen(DType from, V a);  // f16, bf16 -> f32
-  V narrow(DType to, V a);   // f32 -> f16, bf16
+  V widen(DType from, V a);                    // f16, bf16 -> f32
+  V narrow(DType to, V a);                     // f32 -> f16, bf16
   llvm::Type* like(llvm::Type* element, V v);  // `element` with the lanes of v
   llvm::Constant* int_like(V v, std::int64_t i);
 

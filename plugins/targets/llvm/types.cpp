@@ -4,11 +4,16 @@ namespace tenon::llvm_target {
 
 llvm::Type* memory_type(llvm::LLVMContext& c, DType t) {
   switch (t) {
-    case DType::f32: return llvm::Type::getFloatTy(c);
-    case DType::f64: return llvm::Type::getDoubleTy(c);
-    case DType::f16: return llvm::Type::getHalfTy(c);
-    case DType::bf16: return llvm::Type::getInt16Ty(c);
-    default: return llvm::Type::getIntNTy(c, bits(t));
+    case DType::f32:
+      return llvm::Type::getFloatTy(c);
+    case DType::f64:
+      return llvm::Type::getDoubleTy(c);
+    case DType::f16:
+      return llvm::Type::getHalfTy(c);
+    case DType::bf16:
+      return llvm::Type::getInt16Ty(c);
+    default:
+      return llvm::Type::getIntNTy(c, bits(t));
   }
 }
 

@@ -1,4 +1,5 @@
-// How the types of kernels stand in LLVM: a boolean is i1 in a register and i8 in memory; bf16 is its bits, i16.
+// How the types of kernels stand in LLVM: a boolean is i1 in a register and i8 in memory; bf16 is
+// its bits, i16.
 #ifndef TENON_PLUGINS_TARGETS_LLVM_TYPES_H
 #define TENON_PLUGINS_TARGETS_LLVM_TYPES_H
 

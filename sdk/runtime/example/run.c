@@ -1,5 +1,5 @@
-/* Runs an artefact once and prints the first element of each output: a whole user of the C runtime, in C99.
- *   cc -std=c99 run.c -ltenon_runtime -o run && ./run artefact */
+/* Runs an artefact once and prints the first element of each output: a whole user of the C runtime,
+ * in C99. cc -std=c99 run.c -ltenon_runtime -o run && ./run artefact */
 #include <stdio.h>
 #include <string.h>
 
