@@ -18,6 +18,7 @@ TEST_CASE("lowering: convolutions") {
   add("3x3 stride 2", {.c = 3, .h = 9, .w = 35, .o = 5, .kh = 3, .kw = 3, .stride = 2, .pad = 1});
   add("stride 2 without padding", {.c = 3, .h = 8, .w = 8, .o = 5, .kh = 2, .kw = 2, .stride = 2});
   add("1x1 stride 2", {.c = 6, .h = 8, .w = 8, .o = 9, .stride = 2});
+  add("1x1 stride 2, packed", {.n = 2, .c = 5, .h = 9, .w = 37, .o = 20, .stride = 2, .bias = true});
   add("dilated", {.c = 2, .h = 9, .w = 9, .o = 3, .kh = 3, .kw = 3, .pad = 2, .dilation = 2, .relu = true});
   add("groups", {.c = 6, .h = 5, .w = 5, .o = 4, .kh = 3, .kw = 3, .pad = 1, .groups = 2});
   add("depthwise", {.c = 5, .h = 7, .w = 19, .o = 5, .kh = 3, .kw = 3, .pad = 1, .groups = 5, .bias = true, .relu = true});
@@ -38,6 +39,7 @@ TEST_CASE("lowering: matrix products") {
                             {2, 1, 1, 64}, {0, 16, 128, 4}})
     for (bool transposed : {false, true})
       cases.push_back({fmt::format("{} x {}x{}x{} {}", b, m, n, k, transposed), matmul(b, m, n, k, transposed)});
+  cases.push_back({"rows a page apart", matmul(0, 33, 512, 32, false, DType::f64)});
   cases.push_back({"i64", matmul(0, 5, 9, 7, false, DType::i64)});
   cases.push_back({"f64", matmul(0, 5, 9, 19, true, DType::f64)});
   {
