@@ -1,5 +1,5 @@
 # Installs into a fresh prefix, moves that elsewhere, builds every template with nothing but the moved prefix, and loads
-# what came out. Run: cmake -DBUILD=... -DSOURCE=... -DLIBDIR=lib -DWORK=<scratch folder> -DPROBE=<exe> -P installed.cmake
+# what came out. Run: cmake -DBUILD=... -DSOURCE=... -DLIBDIR=lib -DABI=0 -DWORK=<scratch folder> -DPROBE=<exe> -P installed.cmake
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -58,9 +58,11 @@ set(extra "")
 template(planner-c ${WORK}/headers acme-first-fit-c.so)
 run(${probe} ${plugin})
 expect("planner acme.first-fit-c plans")
+set(planner_c ${plugin})
 template(planner-cpp ${WORK}/headers acme-first-fit.so)
 run(${probe} ${plugin})
 expect("planner acme.first-fit plans")
+set(planner_cpp ${plugin})
 
 template(pass ${prefix} acme-passes.so)
 set(pass ${plugin})
@@ -71,12 +73,29 @@ run(${probe} ${plugin} ${pass})
 expect("op acme.window_max_diff")
 expect("pass acme.neg-neg")
 
+# The installed command uses them: by a pipeline's line, by path, and as a pass over text.
+set(tenon ${prefix}/bin/tenon)
+foreach(planner first-fit-c first-fit)
+  set(file ${planner_cpp})
+  if(planner STREQUAL "first-fit-c")
+    set(file ${planner_c})
+  endif()
+  file(WRITE ${WORK}/${planner}.yaml "tenon: 1\nextends: graph-cpu\nplugins: {acme: {path: ${file}}}\n")
+  run(${tenon} validate ${WORK}/${planner}.yaml --set plan.with=acme.${planner})
+  file(WRITE ${WORK}/request.csv "id,lower,upper,size\na,0,2,100\nb,1,3,200\nc,2,4,100\n")
+  run(${tenon} plan solve ${WORK}/request.csv --planner ${file} -o ${WORK}/plan.csv)
+  expect("3 tokens placed by acme.${planner} 1.0.0")
+endforeach()
+file(WRITE ${WORK}/neg.tir "tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"y\") {\n\
+  %1 = neg(%0) : f32[4]\n  %2 = neg(%1) : f32[4]\n  return %2\n}\n")
+run(${tenon} --plugin-path ${pass} opt ${WORK}/neg.tir --passes acme.neg-neg)
+expect("return %0")
+
 # A plugin installed into the prefix stands where the search finds it.
 run(${CMAKE_COMMAND} --install ${WORK}/build/planner-cpp --prefix ${prefix})
-file(GLOB found ${prefix}/${LIBDIR}/tenon/stable/acme-first-fit.so)
-if(NOT found)
-  message(FATAL_ERROR "acme-first-fit.so was not installed into ${prefix}/${LIBDIR}/tenon/stable")
-endif()
+run(${tenon} plugin list)
+expect("${prefix}/${LIBDIR}/tenon/stable/acme-first-fit.so")
+expect("${prefix}/${LIBDIR}/tenon/abi-${ABI}/tenon-passes.so")
 
 # Built with other settings, the pass is refused, and the message names the setting.
 file(REMOVE_RECURSE ${WORK}/build/pass)

@@ -41,7 +41,7 @@ StageFacts facts_of(const te::Compute& c, const te::Stage& s) {
   unsigned operations = 0;
   for (te::ExprId id : all) {
     const te::Expr& e = c.exprs[id];
-    if (e.kind == te::Kind::load) f.loads.push_back({e.n, folded[id], steps(c, s, e)});
+    if (e.kind == te::Kind::load) f.loads.push_back({id, e.n, folded[id], steps(c, s, e)});
     const bool computes = e.kind == te::Kind::scalar || e.kind == te::Kind::reduce;
     const bool index = computes && e.kind == te::Kind::scalar && e.dtype == DType::i64;
     if (e.kind == te::Kind::load || (computes && !index))

@@ -12,6 +12,7 @@ namespace tenon::te_lowering {
 inline constexpr std::int64_t irregular = INT64_MIN;  ///< the index is no affine function of the axis
 
 struct Access {
+  te::ExprId load = te::none;
   std::uint32_t tensor = 0;
   bool in_reduction = false;        ///< evaluated once per point of the reduction
   std::vector<std::int64_t> step;   ///< elements moved per step of each axis of the stage

@@ -35,6 +35,9 @@ Status check_schedule(const te::Compute& c, const Schedule& s);
 
 /// compute() without the inlining: te::Compute with size-1 axes gone and adjacent axes joined.
 te::Compute collapse(const te::Compute& c);
+/// Adds stages that copy operands which the anchor would read badly: many rows a multiple of a page apart, or elements
+/// that do not lie side by side. Scheduled like padding: a panel at a time, in worker scratch.
+te::Compute pack_operands(const te::Compute& c, const TargetFacts& facts, const Options& options);
 /// (input, output) pairs that may share memory, by the law of tir::Kernel::inplace.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace_pairs(const te::Compute& c, const Schedule& s);
 

@@ -156,7 +156,7 @@ ExprId Math::circular(ExprId x32, int quarter) {
     scale = d.pick(here, d.k(rows[row].scale), scale);
     for (int i = 0; i < 4; ++i) piece[i] = d.pick(here, d.k(rows[row].piece[i]), piece[i]);
   }
-  const ExprId y = d.mul(x, scale);
+  const ExprId y = d.mul(a, scale);  // of |x|: small results keep their precision modulo 4
   const auto modulo4 = [&](ExprId v) { return d.fma(d.op(ScalarOp::floor, d.mul(v, d.k(0.25))), d.k(-4), v); };
   const ExprId q0 = modulo4(d.mul(y, piece[0])), q1 = modulo4(d.mul(y, piece[1]));
   const ExprId n = d.op(ScalarOp::round_even, d.add(q0, q1));
@@ -175,7 +175,8 @@ ExprId Math::circular(ExprId x32, int quarter) {
   };
   const ExprId odd = bit(1), negative = bit(2);
   const ExprId v = d.pick(odd, c, s);
-  const ExprId result = to(DType::f32, d.pick(negative, d.neg(v), v));
+  ExprId result = to(DType::f32, d.pick(negative, d.neg(v), v));
+  if (quarter == 0) result = pick(test(ScalarOp::lt, x32, k(0)), neg(result), result);
   const ExprId finite = test(ScalarOp::lt, abs(x32), k(inf));
   const ExprId kept = quarter == 0 ? pick(test(ScalarOp::eq, x32, k(0)), x32, result) : result;  // sin(-0) = -0
   return pick(finite, kept, k(nan));

@@ -234,6 +234,8 @@ class Scheduler {
     };
     for (std::uint32_t a = 0; a < f.n_out; ++a)
       if (feeds.follows[a] && !feeds.window[a] && static_cast<int>(a) != t.vec) put(a, t.block[a]);
+    if (t.vec >= 0 && t.vec < static_cast<int>(f.n_out) && feeds.follows[t.vec] && !feeds.window[t.vec])
+      put(static_cast<std::uint32_t>(t.vec), t.block[t.vec]);
     const std::int64_t wanted = small() ? 1 : std::max<std::int64_t>(1, 8 / count);
     for (std::uint32_t a = 0; a < f.n_out; ++a) {
       if (!feeds.window[a] || static_cast<int>(a) == t.vec) continue;
