@@ -23,9 +23,9 @@ bool is_pointwise(FusionKind k) { return k <= FusionKind::broadcast; }
 /// can depend on a member and feed a later one: no cycle can arise. See `run` for the laws.
 class Grouper {
  public:
-  Grouper(const Module& m, const Function& f, std::size_t max_nodes) : m_(m), uses_(f), max_(max_nodes) {
-    for (const Node* n : f.body.nodes) order_[n] = order_.size();
-    for (const Node* n : f.body.nodes)
+  Grouper(const Module& m, const Uses& uses, const Body& body, std::size_t max_nodes) : m_(m), uses_(uses), max_(max_nodes) {
+    for (const Node* n : body.nodes) order_.emplace(n, order_.size());
+    for (const Node* n : body.nodes)
       if (fusable(*n) && !group_.contains(n)) grow(*n);
   }
 
@@ -96,34 +96,42 @@ class Grouper {
   }
 
   const Module& m_;
-  Uses uses_;
+  const Uses& uses_;
   std::size_t max_;
   std::unordered_map<const Node*, std::size_t> order_, group_;
   std::vector<std::vector<const Node*>> groups_;
 };
 
-/// Rebuilds a body with one `primitive` per group, at the place of the group's last member.
-class Emitter {
+/// Rebuilds bodies with one `primitive` per group, at the place of the group's last member.
+class Fuser {
  public:
-  Emitter(Module& m, Function& f) : m_(m), b_(m, f), f_(f) {}
+  Fuser(Module& m, Function& f, std::size_t max_nodes) : m_(m), uses_(f), b_(m, f), max_(max_nodes) {}
 
-  void run(const std::vector<std::vector<const Node*>>& groups) {
+  // Regions nest to 64: the depth of body() is bounded.
+  Body body(const Body& in) {
+    const Grouper grouper(m_, uses_, in, max_);
     std::unordered_map<const Node*, const std::vector<const Node*>*> at_last;
     std::unordered_set<const Node*> inside;
-    for (const auto& g : groups) {
+    for (const auto& g : grouper.groups()) {
       at_last[g.back()] = &g;
-      for (const Node* n : g) inside.insert(n);
+      inside.insert(g.begin(), g.end());
+      nodes += static_cast<std::int64_t>(g.size());
     }
-    const std::vector<const Node*> old = f_.body.nodes;
-    for (const Node* n : old) {
+    groups += static_cast<std::int64_t>(grouper.groups().size());
+    std::vector<const Node*> outer = b_.take();
+    for (const Node* n : in.nodes) {
       if (auto it = at_last.find(n); it != at_last.end())
         primitive(*it->second);
       else if (!inside.contains(n))
         keep(*n);
     }
-    f_.body.nodes = b_.take();
-    for (Value& v : f_.body.results) v = at(v);
+    Body out{in.entry, b_.take(), {}};
+    for (Value v : in.results) out.results.push_back(at(v));
+    b_.nodes() = std::move(outer);
+    return out;
   }
+
+  std::int64_t groups = 0, nodes = 0;
 
  private:
   Value at(Value v) const {
@@ -135,6 +143,11 @@ class Emitter {
     std::vector<Value> operands;
     for (Value v : n.operands) operands.push_back(at(v));
     const Node* cur = with_operands(m_, n, std::move(operands));
+    if (!n.regions.empty() && n.op != node::primitive) {
+      std::vector<Body> regions;
+      for (const Body& r : n.regions) regions.push_back(body(r));
+      cur = m_.make(Node{n.op, cur->operands, n.attrs, n.results, std::move(regions), n.loc});
+    }
     if (cur != &n) now_[&n] = cur;
     b_.nodes().push_back(cur);
   }
@@ -173,8 +186,9 @@ class Emitter {
   }
 
   Module& m_;
+  Uses uses_;
   Builder b_;
-  Function& f_;
+  std::size_t max_;
   std::unordered_map<const Node*, const Node*> now_;
 };
 
@@ -188,11 +202,12 @@ Status run(Module& m, PassContext& ctx) {
   std::int64_t groups = 0, nodes = 0;
   for (Function& f : m.functions) {
     if (!f.body.entry || f.attrs.get_or("primitive", false)) continue;
-    const Grouper g(m, f, static_cast<std::size_t>(options.max_nodes));
-    if (g.groups().empty()) continue;
-    groups += static_cast<std::int64_t>(g.groups().size());
-    for (const auto& members : g.groups()) nodes += static_cast<std::int64_t>(members.size());
-    Emitter(m, f).run(g.groups());
+    Fuser fuser(m, f, static_cast<std::size_t>(options.max_nodes));
+    Body fused = fuser.body(f.body);
+    if (fuser.groups == 0) continue;
+    f.body = std::move(fused);
+    groups += fuser.groups;
+    nodes += fuser.nodes;
   }
   m.compact();
   ctx.count("primitives", groups);

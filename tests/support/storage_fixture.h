@@ -88,7 +88,7 @@ class Rng {
   std::mt19937_64 engine_;
 };
 
-struct Shape {
+struct RequestShape {
   std::uint32_t tokens = 12, steps = 10, pools = 2;
   std::uint64_t size = 40;
   bool pins = true, hints = true, caps = true;
@@ -104,7 +104,7 @@ inline void add_parts(Rng& rng, StorageToken& t) {
 
 /// Pools with and without limits, granules, alignments, costs, pins, parts and joins. Not
 /// canonical; may be refused for room, loads or colliding pins.
-inline StorageRequest random_request(Rng& rng, const Shape& shape) {
+inline StorageRequest random_request(Rng& rng, const RequestShape& shape) {
   StorageRequest r;
   std::uint64_t sum = 0;
   const auto n = static_cast<std::uint32_t>(1 + rng.below(shape.tokens));
