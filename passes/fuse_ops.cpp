@@ -37,7 +37,7 @@ class Grouper {
 
   bool fusable(const Node& n) const {
     const OpDef& d = m_.ops()[n.op];
-    return d.compute && !d.effect && d.fusion != FusionKind::opaque;
+    return d.compute && !d.effect;
   }
 
   // The only user of all of n's single result, in the same body; or null.
@@ -54,7 +54,7 @@ class Grouper {
     std::vector<const Node*> g{&first};
     group_[&first] = groups_.size();
     bool map = is_map(kind(first));  // no reduction or anchor inside yet
-    for (const Node* last = &first; g.size() < max_;) {
+    for (const Node* last = &first; g.size() < max_ && kind(first) != FusionKind::opaque;) {
       const Node* next = only_user(*last);
       if (!next || !fusable(*next) || group_.contains(next) || !may_follow(*last, *next, map)) break;
       map = map && is_map(kind(*next));
@@ -194,7 +194,7 @@ class Fuser {
 
 /// Before: %1 = conv2d(%0, %w)  %2 = relu(%1)   After: %2 = primitive(%0, %w) { conv2d; relu }
 /// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on exactly its elements;
-/// maps (pointwise and injective) chain freely; a value used twice stays outside. Every computing node ends up in a
+/// maps (pointwise and injective) chain freely; a value used twice stays outside; an opaque op stands alone. Every computing node ends up in a
 /// primitive, alone if need be. Cost: O(nodes + uses).
 /// Not here: views (mark-views runs before), constants (they stay operands, so that equal kernels stay equal).
 Status run(Module& m, PassContext& ctx) {

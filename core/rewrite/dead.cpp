@@ -35,9 +35,11 @@ class Sweeper {
       const Node* cur = with_operands(m_, *n, std::move(operands));
       if (!n->regions.empty()) cur = with_swept_regions(*cur);
       if (cur != n) now_[n] = cur;
+      changed_ = changed_ || cur != n;
       out.nodes.push_back(cur);
     }
     for (Value v : in.results) out.results.push_back(at(v));
+    changed_ = changed_ || out.results != in.results;
     return out;
   }
   bool changed() const { return changed_; }

@@ -36,6 +36,7 @@ class Rewriter {
     for (const Node* n : in.nodes) node(*n);
     Body out{in.entry, b_.take(), {}};
     for (Value v : in.results) out.results.push_back(at(v));
+    changed_ = changed_ || out.results != in.results;  // of an outer value, perhaps
     b_.nodes() = std::move(outer);
     return out;
   }
