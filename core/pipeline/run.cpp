@@ -166,7 +166,17 @@ class Runner {
   }
 
   Status dispatch(const Step& step) {
+    const std::size_t before = c_.timing.size();
     TimedScope timed(c_.timing, step.id);
+    Status s = work(step, timed);
+    // What a body has filed with the compilation is a part of its step.
+    const auto filed = c_.timing.begin() + static_cast<std::ptrdiff_t>(before);
+    timed.parts().insert(timed.parts().begin(), filed, c_.timing.end());
+    c_.timing.erase(filed, c_.timing.end());
+    return s;
+  }
+
+  Status work(const Step& step, TimedScope& timed) {
     if (const SlotStep* slot = slot_step(step.name)) {
       const auto body = bodies_.find(step.name);
       if (body == bodies_.end()) TENON_BUG("a slot without a body: " + step.name);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -20,9 +21,9 @@ std::string read_all(const std::filesystem::path& p) {
 
 /// Codes as sources write them: `.code = 2104`, `code = 2104`, `Diag{2104`.
 std::map<int, std::string> used_codes() {
-  const std::regex pattern(R"((?:\bcode\s*=\s*|Diag\{\s*)([1-9]\d{3})\b)");
+  const std::regex pattern(R"((?:\bcode\s*=\s*|Diag\{\s*)([1-9]\d{3})\b(?!\s*\+))");
   std::map<int, std::string> used;
-  for (const char* room : {"core/diag", "core/support", "core/pipeline"})
+  for (const char* room : {"core", "passes", "plugins", "sdk/include", "sdk/runtime"})
     for (const auto& e : std::filesystem::recursive_directory_iterator(std::filesystem::path(TENON_SOURCE_DIR) / room)) {
       if (e.path().extension() != ".cpp" && e.path().extension() != ".h") continue;
       const std::string text = read_all(e.path());

@@ -2,6 +2,7 @@
 #include "core/pipeline/yaml_tree.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -2,6 +2,7 @@
 #include "core/support/files.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
