@@ -29,6 +29,8 @@ Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a, const I
   LoadRequest load{a.pipeline, a.board, a.set, {}};
   auto chain = open_toolchain(load, ctx.session_options(), warnings);
   if (!chain) return chain.errors();
+  if (a.without_capacity)
+    for (StoragePool& p : chain->config.memory.pools) p.capacity.reset();
   Compiled out{std::make_unique<Toolchain>(std::move(*chain)), nullptr};
   const unsigned threads = a.threads ? a.threads : std::max(1u, std::thread::hardware_concurrency());
   auto c = compile(*out.toolchain, {a.model, *shapes, threads, instruments});

@@ -15,6 +15,17 @@ struct Args : CompileArgs {
   bool json = false;
 };
 
+/// What the model would use if no pool had a limit.
+void show_need(Context& ctx, Args a) {
+  a.without_capacity = true;
+  Instruments in;
+  in.stop_after = "plan";
+  if (auto done = compile_model(ctx, a, in, nullptr))
+    if (auto input = planning_input(done->compilation->module, done->compilation->config.memory); input && !a.json)
+      fmt::print("if no pool had a limit:\n{}", memory_summary(input->request, *done->compilation->module.plan));
+  fmt::print("{}", a.json ? "{\"fits\": false}\n" : "does not fit\n");
+}
+
 int run(Context& ctx, const Args& a) {
   Diags warnings;
   Progress progress;
@@ -27,7 +38,7 @@ int run(Context& ctx, const Args& a) {
     Diags all = done.errors();
     all.insert(all.end(), warnings.begin(), warnings.end());
     const int code = ctx.report(all);
-    if (std::any_of(all.begin(), all.end(), [](const Diag& d) { return d.code / 1000 == 4 && d.severity == Severity::error; })) fmt::print("does not fit\n");
+    if (std::any_of(all.begin(), all.end(), [](const Diag& d) { return d.code / 1000 == 4 && d.severity == Severity::error; })) show_need(ctx, a);
     return code;
   }
   ctx.report(warnings);

@@ -7,13 +7,16 @@
 namespace tenon {
 namespace {
 
-bool before(const ArgPlace& a, const ArgPlace& b) { return std::tie(a.index, a.offset) < std::tie(b.index, b.offset); }
+bool before(const ArgPlace& a, const ArgPlace& b) {
+  return std::tie(a.index, a.offset) < std::tie(b.index, b.offset);
+}
 
 DeadRanges united(DeadRanges ranges) {
   std::sort(ranges.begin(), ranges.end(), before);
   DeadRanges out;
   for (const ArgPlace& r : ranges) {
-    if (!out.empty() && out.back().index == r.index && r.offset <= out.back().offset + out.back().bytes) {
+    if (!out.empty() && out.back().index == r.index &&
+        r.offset <= out.back().offset + out.back().bytes) {
       out.back().bytes = std::max(out.back().bytes, r.offset + r.bytes - out.back().offset);
     } else {
       out.push_back(r);
@@ -25,7 +28,10 @@ DeadRanges united(DeadRanges ranges) {
 }  // namespace
 
 DeadRangeSweep::DeadRangeSweep(const StorageValues& values, std::vector<ArgPlace> places)
-    : values_(values), places_(std::move(places)), starts_(values.steps.size() + 1), ends_(values.steps.size() + 1) {
+    : values_(values),
+      places_(std::move(places)),
+      starts_(values.steps.size() + 1),
+      ends_(values.steps.size() + 1) {
   for (std::uint32_t v = 0; v < values.values.size(); ++v) {
     if (values.values[v].role == Role::constant) continue;
     longest_ = std::max(longest_, values.values[v].size);
@@ -46,7 +52,9 @@ void DeadRangeSweep::advance(std::uint32_t s) {
   }
 }
 
-bool DeadRangeSweep::needed(std::uint32_t v, std::uint32_t step) const { return contains(values_.values[v].live, step); }
+bool DeadRangeSweep::needed(std::uint32_t v, std::uint32_t step) const {
+  return contains(values_.values[v].live, step);
+}
 
 DeadRanges DeadRangeSweep::dying(std::uint32_t to) const {
   DeadRanges out;
@@ -67,19 +75,22 @@ void DeadRangeSweep::find_heirs() {
   heir_.assign(values_.values.size(), false);
   for (const StorageRelation& r : values_.relations) {
     if (r.kind == StorageRelation::Kind::inplace) continue;
-    const std::uint32_t a = hull(values_.values[r.a].live).first, b = hull(values_.values[r.b].live).first;
+    const std::uint32_t a = hull(values_.values[r.a].live).first,
+                        b = hull(values_.values[r.b].live).first;
     if (a < b) heir_[r.b] = true;
     if (b < a) heir_[r.a] = true;
   }
 }
 
-/// Bytes in the range of v that something needs in step `to`: of values that live on, or inherit there.
+/// Bytes in the range of v that something needs in step `to`: of values that live on, or inherit
+/// there.
 std::vector<ArgPlace> DeadRangeSweep::kept(std::uint32_t v, std::uint32_t to) const {
   const ArgPlace& range = places_[v];
   const std::uint64_t end = range.offset + range.bytes;
   std::vector<ArgPlace> out;
   const auto keep = [&](const ArgPlace& p) {
-    if (p.index == range.index && p.offset < end && range.offset < p.offset + p.bytes) out.push_back(p);
+    if (p.index == range.index && p.offset < end && range.offset < p.offset + p.bytes)
+      out.push_back(p);
   };
   const std::uint64_t from = range.offset - std::min(range.offset, longest_);
   for (auto it = live_.lower_bound({range.index, from, 0}); it != live_.end(); ++it) {

@@ -12,8 +12,8 @@
 
 namespace tenon {
 
-/// Sweeps the steps once, in their order, and answers which planned bytes hold something in step `s` that nobody needs
-/// when step `to` runs next. Constants never die and are left out.
+/// Sweeps the steps once, in their order, and answers which planned bytes hold something in step
+/// `s` that nobody needs when step `to` runs next. Constants never die and are left out.
 class DeadRangeSweep {
  public:
   /// `places[v]`: where value v of `values` is.
@@ -34,9 +34,11 @@ class DeadRangeSweep {
 
   const StorageValues& values_;
   std::vector<ArgPlace> places_;
-  std::vector<std::vector<std::uint32_t>> starts_, ends_;  // by step: values with an interval that starts or ends there
-  std::set<Key> live_;                                     // in step now_
-  std::vector<bool> heir_;  // value holds what another wrote before it: a view, the result of an `if`
+  std::vector<std::vector<std::uint32_t>> starts_,
+      ends_;            // by step: values with an interval that starts or ends there
+  std::set<Key> live_;  // in step now_
+  std::vector<bool>
+      heir_;  // value holds what another wrote before it: a view, the result of an `if`
   std::uint32_t now_ = 0;
   std::uint64_t longest_ = 0;  // bytes of the largest value
 };

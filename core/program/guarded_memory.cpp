@@ -21,7 +21,8 @@ std::optional<GuardedMemory> GuardedMemory::make(std::uint64_t bytes, std::uint6
   GuardedMemory m;
   m.usable_ = (bytes + align + checked_before + page - 1) / page * page;
   m.mapped_ = m.usable_ + page;
-  void* p = mmap(nullptr, m.mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = mmap(nullptr, m.mapped_, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return std::nullopt;
   m.map_ = static_cast<std::byte*>(p);
   if (mprotect(m.map_ + m.usable_, page, PROT_NONE) != 0) return std::nullopt;

@@ -9,9 +9,10 @@
 
 namespace tenon {
 
-/// `bytes` bytes at an address that is a multiple of `align` (a power of two), followed by a page that faults. The end
-/// stands right at that page when `bytes` is a multiple of `align`; else less than `align` bytes lie between, filled with a
-/// pattern that intact() checks, as are the bytes before the start. Everything starts as `poison`.
+/// `bytes` bytes at an address that is a multiple of `align` (a power of two), followed by a page
+/// that faults. The end stands right at that page when `bytes` is a multiple of `align`; else less
+/// than `align` bytes lie between, filled with a pattern that intact() checks, as are the bytes
+/// before the start. Everything starts as `poison`.
 class GuardedMemory {
  public:
   static constexpr std::byte poison{0xff};  ///< NaN in every float type

@@ -11,13 +11,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool holds(const StoragePool& p, Holds h) { return std::find(p.holds.begin(), p.holds.end(), h) != p.holds.end(); }
+bool holds(const StoragePool& p, Holds h) {
+  return std::find(p.holds.begin(), p.holds.end(), h) != p.holds.end();
+}
 
 std::uint64_t bytes_of(const tir::Buffer& b) {
   return byte_size({b.dtype, Shape{static_cast<std::int64_t>(b.elements)}}).value_or(0);
 }
 
-Json tensor(const TensorType& t) { return {{"size", byte_size(t).value_or(0)}, {"type", to_string(t)}}; }
+Json tensor(const TensorType& t) {
+  return {{"size", byte_size(t).value_or(0)}, {"type", to_string(t)}};
+}
 
 Json main_metadata(const Function& f, const StorageRequest& request, const StoragePlan& plan) {
   Json j{{"workspace", Json::object()}, {"worker", Json::object()}, {"constants", Json::object()}};
@@ -43,7 +47,8 @@ Json main_metadata(const Function& f, const StorageRequest& request, const Stora
   for (std::size_t k = 0; k < f.body.results.size(); ++k) {
     const Value v = f.body.results[k];
     const bool named = k < f.result_names.size() && !f.result_names[k].empty();
-    j["outputs"][named ? f.result_names[k] : value_name(v.node->results[v.index])] = tensor(v.type());
+    j["outputs"][named ? f.result_names[k] : value_name(v.node->results[v.index])] =
+        tensor(v.type());
     io += byte_size(v.type()).value_or(0);
   }
   j["io"] = io;
@@ -56,17 +61,24 @@ Json kernel_metadata(const KernelFunction& f, std::uint64_t calls) {
     if (b.scope == tir::Scope::shared) workspace += bytes_of(b);
     if (b.scope == tir::Scope::input || b.scope == tir::Scope::output) io += bytes_of(b);
   }
-  return {{"target", f.target}, {"calls", calls}, {"workspace", workspace}, {"worker", f.kernel.worker_bytes}, {"io", io}};
+  return {{"target", f.target},
+          {"calls", calls},
+          {"workspace", workspace},
+          {"worker", f.kernel.worker_bytes},
+          {"io", io}};
 }
 
 }  // namespace
 
-Result<std::string> metadata_json(const Module& m, const StorageRequest& request, const StoragePlan& plan) {
+Result<std::string> metadata_json(const Module& m, const StorageRequest& request,
+                                  const StoragePlan& plan) {
   auto timeline = timeline_of(m);
   if (!timeline) return timeline.errors();
   if (plan.slots.size() != request.tokens.size() || plan.pools.size() != request.pools.size()) {
-    return Diag{.code = 4502, .what = fmt::format("the storage plan has {} slots, the request {} tokens", plan.slots.size(),
-                                                  request.tokens.size()), .fix = "run the step `plan` again"};
+    return Diag{.code = 4502,
+                .what = fmt::format("the storage plan has {} slots, the request {} tokens",
+                                    plan.slots.size(), request.tokens.size()),
+                .fix = "run the step `plan` again"};
   }
   std::map<std::string, std::uint64_t> calls;
   for (const TimelineStep& s : timeline->steps) {

@@ -29,7 +29,8 @@ class Normaliser {
     std::uint64_t offset = 0;
   };
 
-  /// Regions nest to at most 64, so this recursion is bounded. `main` is the function when `b` is its body.
+  /// Regions nest to at most 64, so this recursion is bounded. `main` is the function when `b` is
+  /// its body.
   Body body(const Body& b, const Function* main) {
     Body out{.entry = b.entry};
     const std::size_t fixed_before = log_.size();
@@ -48,7 +49,8 @@ class Normaliser {
       taken.insert(source(v).value);
       out.results.push_back(v);
     }
-    for (; log_.size() > fixed_before; log_.pop_back()) fixed_.erase(log_.back());  // not seen outside
+    for (; log_.size() > fixed_before; log_.pop_back())
+      fixed_.erase(log_.back());  // not seen outside
     return out;
   }
 
@@ -72,9 +74,11 @@ class Normaliser {
   }
 
   void note(const Node& n, std::unordered_set<Value, ValueHash>& written) {
-    if ((n.op == node::view || n.op == node::debug) && n.results.size() == 1 && n.operands.size() == 1) {
+    if ((n.op == node::view || n.op == node::debug) && n.results.size() == 1 &&
+        n.operands.size() == 1) {
       Source s = source(n.operands[0]);
-      if (n.op == node::view) s.offset += static_cast<std::uint64_t>(n.attrs.get_or<std::int64_t>("offset", 0));
+      if (n.op == node::view)
+        s.offset += static_cast<std::uint64_t>(n.attrs.get_or<std::int64_t>("offset", 0));
       sources_[{&n, 0}] = s;
       return;
     }
@@ -89,7 +93,8 @@ class Normaliser {
     const auto size = byte_size(v.type());
     if (size == 0u) return true;  // no bytes, no storage
     const Source s = source(v);
-    return s.offset == 0 && written.contains(s.value) && !taken.contains(s.value) && byte_size(s.value.type()) == size;
+    return s.offset == 0 && written.contains(s.value) && !taken.contains(s.value) &&
+           byte_size(s.value.type()) == size;
   }
 
   Value copy(Value v, std::string name, std::vector<const Node*>& out) {
@@ -134,7 +139,7 @@ class Normaliser {
   std::unordered_map<Value, Source, ValueHash> sources_;
   std::unordered_map<Value, Value, ValueHash> now_;    ///< values of nodes that were made anew
   std::unordered_map<Value, Value, ValueHash> fixed_;  ///< misaligned view -> its copy
-  std::vector<Value> log_;                             ///< keys of fixed_, in the order of insertion
+  std::vector<Value> log_;  ///< keys of fixed_, in the order of insertion
   std::uint32_t copies_ = 0;
 };
 

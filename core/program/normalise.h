@@ -7,12 +7,15 @@
 namespace tenon {
 
 /// Inserts `copy` nodes so that liveness and executors stay simple:
-///  - each result of `main`, and of each arm of an `if`, is all the bytes of a value of its own that a step of that body
-///    writes. An input or a constant that is returned, a value returned twice, a part of a larger value, a value from
-///    outside an arm: all of these are copied, at the end of the body;
-///  - a view that a kernel reads at an offset which breaks the alignment it asks for is copied, before the first such call.
-/// Ids and names of existing values stay. Idempotent: a module that needs nothing is left alone, down to the pointers.
-/// Returns how many copies it made. Modules that are not lowered are left to liveness to refuse.
+///  - each result of `main`, and of each arm of an `if`, is all the bytes of a value of its own
+///  that a step of that body
+///    writes. An input or a constant that is returned, a value returned twice, a part of a larger
+///    value, a value from outside an arm: all of these are copied, at the end of the body;
+///  - a view that a kernel reads at an offset which breaks the alignment it asks for is copied,
+///  before the first such call.
+/// Ids and names of existing values stay. Idempotent: a module that needs nothing is left alone,
+/// down to the pointers. Returns how many copies it made. Modules that are not lowered are left to
+/// liveness to refuse.
 std::uint32_t make_outputs_ownable(Module& m);
 
 }  // namespace tenon

@@ -13,9 +13,16 @@ namespace {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const Module& m, const Timeline& t, const std::vector<ValueHome>& homes, bool io_planned,
-                 const StorageValues& values, const StorageRequest& request, const StoragePlan& plan)
-      : m_(m), t_(t), homes_(homes), io_planned_(io_planned), request_(request), plan_(plan), slot_(t.id_end),
+  ProgramBuilder(const Module& m, const Timeline& t, const std::vector<ValueHome>& homes,
+                 bool io_planned, const StorageValues& values, const StorageRequest& request,
+                 const StoragePlan& plan)
+      : m_(m),
+        t_(t),
+        homes_(homes),
+        io_planned_(io_planned),
+        request_(request),
+        plan_(plan),
+        slot_(t.id_end),
         sweep_(values, places(values)) {}
 
   ExecProgram run() {
@@ -34,36 +41,44 @@ class ProgramBuilder {
     for (std::size_t k = 0; k < request_.tokens.size(); ++k) {
       const Slot& s = plan_.slots[k];
       for (const TokenMember& m : request_.tokens[k].members) {
-        if (m.id < slot_.size()) slot_[m.id] = {ArgPlace::Kind::pool, s.pool, s.offset + m.offset, m.size};
+        if (m.id < slot_.size())
+          slot_[m.id] = {ArgPlace::Kind::pool, s.pool, s.offset + m.offset, m.size};
       }
     }
     std::vector<ArgPlace> out;
-    for (const StorageValue& v : values.values) out.push_back(v.id < slot_.size() ? slot_[v.id] : ArgPlace{});
+    for (const StorageValue& v : values.values)
+      out.push_back(v.id < slot_.size() ? slot_[v.id] : ArgPlace{});
     return out;
   }
 
   ArgPlace place(ValueId id) const {
     const ValueHome& h = homes_[id];
     switch (h.kind) {
-      case ValueHome::Kind::input: return {ArgPlace::Kind::input, h.index, h.offset, h.size};
-      case ValueHome::Kind::output: return {ArgPlace::Kind::output, h.index, h.offset, h.size};
+      case ValueHome::Kind::input:
+        return {ArgPlace::Kind::input, h.index, h.offset, h.size};
+      case ValueHome::Kind::output:
+        return {ArgPlace::Kind::output, h.index, h.offset, h.size};
       case ValueHome::Kind::storage: {
         ArgPlace p = slot_[h.owner];
         p.offset += h.offset;
         p.bytes = h.size;
         return p;
       }
-      default: return {};  // 0 bytes: the start of the first pool
+      default:
+        return {};  // 0 bytes: the start of the first pool
     }
   }
 
   void make_pools() {
     for (std::size_t p = 0; p < request_.pools.size(); ++p) {
       const StoragePool& pool = request_.pools[p];
-      const bool data = std::find(pool.holds.begin(), pool.holds.end(), Holds::data) != pool.holds.end();
-      const auto kind = data || pool.holds.empty() ? ExecPool::Kind::data
-                        : pool.holds[0] == Holds::constants ? ExecPool::Kind::constants : ExecPool::Kind::worker;
-      out_.pools.push_back({pool.id, plan_.pools[p].peak, std::max<std::uint64_t>(64, pool.granule), kind});
+      const bool data =
+          std::find(pool.holds.begin(), pool.holds.end(), Holds::data) != pool.holds.end();
+      const auto kind = data || pool.holds.empty()          ? ExecPool::Kind::data
+                        : pool.holds[0] == Holds::constants ? ExecPool::Kind::constants
+                                                            : ExecPool::Kind::worker;
+      out_.pools.push_back(
+          {pool.id, plan_.pools[p].peak, std::max<std::uint64_t>(64, pool.granule), kind});
     }
     for (std::size_t k = 0; k < request_.tokens.size(); ++k) {
       ExecPool& pool = out_.pools[plan_.slots[k].pool];
@@ -74,8 +89,10 @@ class ProgramBuilder {
   void make_constants() {
     for (ValueId id = 0; id < homes_.size(); ++id) {
       const ValueHome& h = homes_[id];
-      if (h.kind != ValueHome::Kind::storage || h.owner != id || h.value.node->op != node::constant) continue;
-      out_.constants.push_back({slot_[id].index, slot_[id].offset, *h.value.node->attrs.get<Constant>("value")});
+      if (h.kind != ValueHome::Kind::storage || h.owner != id || h.value.node->op != node::constant)
+        continue;
+      out_.constants.push_back(
+          {slot_[id].index, slot_[id].offset, *h.value.node->attrs.get<Constant>("value")});
     }
   }
 
@@ -119,10 +136,12 @@ class ProgramBuilder {
     const std::uint32_t n_shared = k.count(tir::Scope::shared);
     for (std::uint32_t i = 0; i < n_shared; ++i) out.args.push_back(slot_[from.scratch + i]);
     const ArgPlace worker = k.worker_bytes > 0 ? slot_[from.scratch + n_shared] : ArgPlace{};
-    const auto [it, fresh] = kernels_.try_emplace({k.symbol, worker.index, worker.offset}, out_.kernels.size());
+    const auto [it, fresh] =
+        kernels_.try_emplace({k.symbol, worker.index, worker.offset}, out_.kernels.size());
     if (fresh) {
-      out_.kernels.push_back({k.symbol, k.count(tir::Scope::input), k.count(tir::Scope::output), n_shared, k.extent,
-                              k.grain, k.work, k.worker_bytes, worker.index, worker.offset});
+      out_.kernels.push_back({k.symbol, k.count(tir::Scope::input), k.count(tir::Scope::output),
+                              n_shared, k.extent, k.grain, k.work, k.worker_bytes, worker.index,
+                              worker.offset});
     }
     out.kernel = static_cast<std::uint32_t>(it->second);
   }
@@ -131,13 +150,19 @@ class ProgramBuilder {
     std::vector<std::uint64_t> aligns = caller_aligns();
     for (std::uint32_t i = 0; i < t_.main->n_params(); ++i) {
       const Value v = t_.main->param(i);
-      ExecIo io{value_name(v.node->results[i]), v.type(), io_planned_, {ArgPlace::Kind::input, i, 0, 0}, 1};
+      ExecIo io{value_name(v.node->results[i]),
+                v.type(),
+                io_planned_,
+                {ArgPlace::Kind::input, i, 0, 0},
+                1};
       out_.inputs.push_back(complete(std::move(io), v.id(), aligns));
     }
     for (std::uint32_t j = 0; j < t_.main->body.results.size(); ++j) {
       const Value v = t_.main->body.results[j];
-      const std::string& name = j < t_.main->result_names.size() && !t_.main->result_names[j].empty()
-                                    ? t_.main->result_names[j] : value_name(v.node->results[v.index]);
+      const std::string& name =
+          j < t_.main->result_names.size() && !t_.main->result_names[j].empty()
+              ? t_.main->result_names[j]
+              : value_name(v.node->results[v.index]);
       ExecIo io{name, v.type(), io_planned_, {ArgPlace::Kind::output, j, 0, 0}, 1};
       out_.outputs.push_back(complete(std::move(io), v.id(), aligns));
     }
@@ -150,7 +175,8 @@ class ProgramBuilder {
     return io;
   }
 
-  /// By id of the owner: the strictest alignment that a kernel asks of it. Offsets keep it (make_outputs_ownable).
+  /// By id of the owner: the strictest alignment that a kernel asks of it. Offsets keep it
+  /// (make_outputs_ownable).
   std::vector<std::uint64_t> caller_aligns() const {
     std::vector<std::uint64_t> out(homes_.size(), 1);
     const auto ask = [&](ValueId id, std::uint64_t align) {
@@ -158,7 +184,8 @@ class ProgramBuilder {
       out[homes_[id].owner] = std::max(out[homes_[id].owner], align);
     };
     for (const ValueHome& h : homes_) {
-      if (h.value.node) ask(h.value.id(), std::max<std::uint64_t>(1, bits(h.value.type().dtype) / 8));
+      if (h.value.node)
+        ask(h.value.id(), std::max<std::uint64_t>(1, bits(h.value.type().dtype) / 8));
     }
     for (const TimelineStep& s : t_.steps) {
       if (!s.kernel) continue;
@@ -187,28 +214,34 @@ Status check_plan(const StorageRequest& request, const StoragePlan& plan) {
   const std::string hash = request_hash(request);
   if (plan.request_hash != hash) {
     return Diag{.code = 4501,
-                .what = fmt::format("the storage plan is stale: it answers request {:.12}, the module asks {:.12}",
-                                    plan.request_hash, hash),
+                .what = fmt::format(
+                    "the storage plan is stale: it answers request {:.12}, the module asks {:.12}",
+                    plan.request_hash, hash),
                 .fix = "run the step `plan` after the last pass that changes memory"};
   }
-  bool fits = plan.slots.size() == request.tokens.size() && plan.pools.size() == request.pools.size();
+  bool fits =
+      plan.slots.size() == request.tokens.size() && plan.pools.size() == request.pools.size();
   for (const Slot& s : plan.slots) fits = fits && s.pool < request.pools.size();
   if (fits) return {};
-  return Diag{.code = 4502, .what = fmt::format("the storage plan has {} slots and {} pools; the request has {} tokens and {} pools",
-                                                plan.slots.size(), plan.pools.size(), request.tokens.size(), request.pools.size()),
-              .fix = "run the step `plan` again"};
+  return Diag{
+      .code = 4502,
+      .what = fmt::format(
+          "the storage plan has {} slots and {} pools; the request has {} tokens and {} pools",
+          plan.slots.size(), plan.pools.size(), request.tokens.size(), request.pools.size()),
+      .fix = "run the step `plan` again"};
 }
 
 /// Inputs and outputs are planned when they have storage; the request knows.
 bool plans_io(const StorageValues& values) {
-  return std::any_of(values.values.begin(), values.values.end(),
-                     [](const StorageValue& v) { return v.role == Role::input || v.role == Role::output; });
+  return std::any_of(values.values.begin(), values.values.end(), [](const StorageValue& v) {
+    return v.role == Role::input || v.role == Role::output;
+  });
 }
 
 }  // namespace
 
-Result<ExecProgram> build_program(const Module& m, const StorageValues& values, const StorageRequest& request,
-                                  const StoragePlan& plan) {
+Result<ExecProgram> build_program(const Module& m, const StorageValues& values,
+                                  const StorageRequest& request, const StoragePlan& plan) {
   if (Status s = check_plan(request, plan); !s) return std::move(s).take();
   auto timeline = timeline_of(m);
   if (!timeline) return timeline.errors();

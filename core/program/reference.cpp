@@ -33,12 +33,15 @@ class Reference {
 
   Status check_inputs(std::span<const Tensor> inputs) const {
     if (inputs.size() != p_.inputs.size()) {
-      return error(4511, fmt::format("the program takes {} inputs, {} were given", p_.inputs.size(), inputs.size()));
+      return error(4511, fmt::format("the program takes {} inputs, {} were given", p_.inputs.size(),
+                                     inputs.size()));
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].type == p_.inputs[i].type && inputs[i].bytes.size() == p_.inputs[i].place.bytes) continue;
-      return error(4511, fmt::format("input `{}` is {}, but {} ({} bytes) was given", p_.inputs[i].name,
-                                     to_string(p_.inputs[i].type), to_string(inputs[i].type), inputs[i].bytes.size()));
+      if (inputs[i].type == p_.inputs[i].type && inputs[i].bytes.size() == p_.inputs[i].place.bytes)
+        continue;
+      return error(4511, fmt::format("input `{}` is {}, but {} ({} bytes) was given",
+                                     p_.inputs[i].name, to_string(p_.inputs[i].type),
+                                     to_string(inputs[i].type), inputs[i].bytes.size()));
     }
     return {};
   }
@@ -51,8 +54,10 @@ class Reference {
     };
     bool ok = true;
     for (const ExecPool& pool : p_.pools) ok = ok && add(pools_, pool.bytes, pool.align);
-    for (const ExecIo& io : p_.inputs) ok = ok && add(inputs_, io.planned ? 0 : io.place.bytes, io.align);
-    for (const ExecIo& io : p_.outputs) ok = ok && add(outputs_, io.planned ? 0 : io.place.bytes, io.align);
+    for (const ExecIo& io : p_.inputs)
+      ok = ok && add(inputs_, io.planned ? 0 : io.place.bytes, io.align);
+    for (const ExecIo& io : p_.outputs)
+      ok = ok && add(outputs_, io.planned ? 0 : io.place.bytes, io.align);
     if (!ok) return error(4513, "there is no memory for the pools");
     for (const ExecConstant& c : p_.constants) {
       const ArgPlace place{ArgPlace::Kind::pool, c.pool, c.offset, c.data->bytes.size()};
@@ -73,7 +78,9 @@ class Reference {
     for (const ExecKernel& k : p_.kernels) {
       const KernelFunction* f = m_.kernel(k.symbol);
       const ComputeFunction* c = f ? m_.compute(f->compute) : nullptr;
-      if (!c) return error(4512, fmt::format("kernel `{}` has no compute function in the module", k.symbol));
+      if (!c)
+        return error(4512,
+                     fmt::format("kernel `{}` has no compute function in the module", k.symbol));
       const ArgPlace worker{ArgPlace::Kind::pool, k.worker_pool, k.worker_offset, k.worker_bytes};
       if (!inside(worker)) return outside(k.symbol, worker);
       kernels_.push_back({f, c});
@@ -101,11 +108,13 @@ class Reference {
   bool inside(const ArgPlace& a) const {
     const std::vector<GuardedMemory>& all = memory(a.kind);
     if (a.bytes == 0) return true;
-    return a.index < all.size() && a.bytes <= all[a.index].size() && a.offset <= all[a.index].size() - a.bytes;
+    return a.index < all.size() && a.bytes <= all[a.index].size() &&
+           a.offset <= all[a.index].size() - a.bytes;
   }
   static Status outside(std::string_view who, const ArgPlace& a) {
-    return error(4512, fmt::format("`{}`: {} bytes at offset {} do not lie in pool or tensor number {}", who, a.bytes, a.offset,
-                                   a.index));
+    return error(
+        4512, fmt::format("`{}`: {} bytes at offset {} do not lie in pool or tensor number {}", who,
+                          a.bytes, a.offset, a.index));
   }
   std::byte* at(const ArgPlace& a) const {
     return a.bytes == 0 ? &nothing_ : memory(a.kind)[a.index].data() + a.offset;
@@ -127,8 +136,12 @@ class Reference {
   void steps(const std::vector<ExecStep>& list) {
     for (const ExecStep& s : list) {
       switch (s.kind) {
-        case ExecStep::Kind::call: call(s); break;
-        case ExecStep::Kind::copy: copy(at(s.args[1]), at(s.args[0]), s.args[1].bytes); break;
+        case ExecStep::Kind::call:
+          call(s);
+          break;
+        case ExecStep::Kind::copy:
+          copy(at(s.args[1]), at(s.args[0]), s.args[1].bytes);
+          break;
         case ExecStep::Kind::branch: {
           const bool taken = *at(s.args[0]) != std::byte{0};
           bury(taken ? s.then_dead : s.else_dead);
@@ -162,10 +175,12 @@ class Reference {
     scribble(s, k);
   }
 
-  /// A declared pair is a promise of the scheduled kernel; the evaluator has its own order, so it computes aside.
+  /// A declared pair is a promise of the scheduled kernel; the evaluator has its own order, so it
+  /// computes aside.
   static bool takes_place(const ExecStep& s, const KernelFunction& f, std::size_t j) {
     return std::any_of(f.kernel.inplace.begin(), f.kernel.inplace.end(), [&](const auto& pair) {
-      return pair.second == j && pair.first < s.args.size() && s.args[pair.first] == s.args[j] && s.args[j].bytes > 0;
+      return pair.second == j && pair.first < s.args.size() && s.args[pair.first] == s.args[j] &&
+             s.args[j].bytes > 0;
     });
   }
 
@@ -179,7 +194,10 @@ class Reference {
       for (std::size_t i = 0; i < all->size(); ++i) {
         if ((*all)[i].intact()) continue;
         return error(4514, fmt::format("something wrote outside {} number {}",
-                                       all == &pools_ ? "pool" : all == &inputs_ ? "input" : "output", i));
+                                       all == &pools_    ? "pool"
+                                       : all == &inputs_ ? "input"
+                                                         : "output",
+                                       i));
       }
     }
     return {};
@@ -195,7 +213,8 @@ class Reference {
 
 }  // namespace
 
-Result<ReferenceRun> run_reference(const Module& m, const ExecProgram& p, std::span<const Tensor> inputs) {
+Result<ReferenceRun> run_reference(const Module& m, const ExecProgram& p,
+                                   std::span<const Tensor> inputs) {
   return Reference(m, p).run(inputs);
 }
 

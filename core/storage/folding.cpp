@@ -41,7 +41,10 @@ class Folding {
  private:
   void fail(int code, std::string what, std::string fix = "", std::vector<std::string> notes = {}) {
     if (errors_.size() < 20) {
-      errors_.push_back({.code = code, .what = std::move(what), .fix = std::move(fix), .notes = std::move(notes)});
+      errors_.push_back({.code = code,
+                         .what = std::move(what),
+                         .fix = std::move(fix),
+                         .notes = std::move(notes)});
     }
   }
   const StorageValue& value(std::uint32_t v) const { return in_.values[v]; }
@@ -57,17 +60,22 @@ class Folding {
       if (!std::has_single_bit(x.align)) {
         fail(4227, fmt::format("alignment {} of `{}` is not a power of two", x.align, x.name));
       }
-      if (x.size > INT64_MAX) fail(4226, fmt::format("`{}` has {} bytes; at most 2^63 - 1 are possible", x.name, x.size));
+      if (x.size > INT64_MAX)
+        fail(4226, fmt::format("`{}` has {} bytes; at most 2^63 - 1 are possible", x.name, x.size));
       if (x.pools.empty()) fail(4227, fmt::format("`{}` may live in no pool", x.name));
       for (const std::uint32_t p : x.pools) {
-        if (p >= in_.pools.size()) fail(4227, fmt::format("`{}` may live in pool number {} of {}", x.name, p, in_.pools.size()));
+        if (p >= in_.pools.size())
+          fail(4227,
+               fmt::format("`{}` may live in pool number {} of {}", x.name, p, in_.pools.size()));
       }
       live_[v] = x.live;
       const std::uint32_t first = x.live.empty() ? 0 : x.live.front().first;
       tidy(live_[v]);
       if (live_[v].empty()) live_[v] = {{first, first + 1}};
-      if (live_[v].back().end > n_steps() + (x.live.empty() || x.live.back().first == x.live.back().end)) {
-        fail(4227, fmt::format("`{}` is live to step {} of {}", x.name, live_[v].back().end, n_steps()));
+      if (live_[v].back().end >
+          n_steps() + (x.live.empty() || x.live.back().first == x.live.back().end)) {
+        fail(4227,
+             fmt::format("`{}` is live to step {} of {}", x.name, live_[v].back().end, n_steps()));
       } else if (live_[v].back().end > out_.steps.size()) {
         out_.steps.resize(live_[v].back().end);
       }
@@ -78,7 +86,8 @@ class Folding {
     edges_.resize(in_.values.size());
     for (const StorageRelation& r : in_.relations) {
       if (r.a >= in_.values.size() || r.b >= in_.values.size() || r.delta > INT64_MAX) {
-        fail(4227, fmt::format("a relation of values {} and {} at offset {} is malformed", r.a, r.b, r.delta));
+        fail(4227, fmt::format("a relation of values {} and {} at offset {} is malformed", r.a, r.b,
+                               r.delta));
         continue;
       }
       const bool same = r.kind == StorageRelation::Kind::same;
@@ -86,8 +95,10 @@ class Folding {
       const std::uint64_t delta = same ? 0 : r.delta;
       const auto end = checked_add(delta, value(r.b).size);
       if (!end || *end > value(r.a).size || (same && value(r.a).size != value(r.b).size)) {
-        fail(4222, fmt::format("`{}` ({} bytes at offset {}) leaves its base `{}` ({} bytes)", name(r.b), value(r.b).size,
-                               delta, name(r.a), value(r.a).size), "a view lies inside its base");
+        fail(4222,
+             fmt::format("`{}` ({} bytes at offset {}) leaves its base `{}` ({} bytes)", name(r.b),
+                         value(r.b).size, delta, name(r.a), value(r.a).size),
+             "a view lies inside its base");
       }
       edges_[r.a].push_back({r.b, static_cast<std::int64_t>(delta)});
       edges_[r.b].push_back({r.a, -static_cast<std::int64_t>(delta)});
@@ -117,7 +128,8 @@ class Folding {
     }
   }
 
-  void visit(std::uint32_t from, const Edge& e, std::uint32_t c, std::vector<std::uint32_t>& members) {
+  void visit(std::uint32_t from, const Edge& e, std::uint32_t c,
+             std::vector<std::uint32_t>& members) {
     if (value(e.to).size == 0) return;
     const std::int64_t at = offset_[from] + e.delta;
     if (class_of_[e.to] == none) {
@@ -125,8 +137,10 @@ class Folding {
       offset_[e.to] = at;
       members.push_back(e.to);
     } else if (offset_[e.to] != at) {
-      fail(4221, fmt::format("`{}` should stand {} bytes from `{}` and also {} bytes from it", name(e.to), e.delta,
-                             name(from), offset_[e.to] - offset_[from]), "two relations contradict each other");
+      fail(4221,
+           fmt::format("`{}` should stand {} bytes from `{}` and also {} bytes from it", name(e.to),
+                       e.delta, name(from), offset_[e.to] - offset_[from]),
+           "two relations contradict each other");
     }
   }
 
@@ -142,7 +156,9 @@ class Folding {
       const StorageValue& v = value(m);
       const auto offset = static_cast<std::uint64_t>(offset_[m]);
       if (offset % v.align != 0) {
-        fail(4223, fmt::format("`{}` needs alignment {} but stands at offset {} of `{}`", v.name, v.align, offset, base.name),
+        fail(4223,
+             fmt::format("`{}` needs alignment {} but stands at offset {} of `{}`", v.name, v.align,
+                         offset, base.name),
              "make the view a copy");
       }
       t.size = std::max(t.size, offset + v.size);
@@ -162,11 +178,16 @@ class Folding {
     const auto offset = static_cast<std::uint64_t>(offset_[m]);
     const std::uint64_t at = *value(m).at - offset;
     if (*value(m).at < offset) {
-      fail(4225, fmt::format("`{}` is pinned to offset {}, so its base `{}` would start {} bytes before the pool", name(m),
-                             *value(m).at, t.name, offset - *value(m).at), "pin the base");
+      fail(4225,
+           fmt::format(
+               "`{}` is pinned to offset {}, so its base `{}` would start {} bytes before the pool",
+               name(m), *value(m).at, t.name, offset - *value(m).at),
+           "pin the base");
     } else if (pinned_by != none && t.at != at) {
-      fail(4225, fmt::format("`{}` and `{}` share storage but their pins put it at {} and at {}", name(pinned_by), name(m),
-                             *t.at, at), "pin one of them");
+      fail(4225,
+           fmt::format("`{}` and `{}` share storage but their pins put it at {} and at {}",
+                       name(pinned_by), name(m), *t.at, at),
+           "pin one of them");
     } else {
       t.at = at;
       pinned_by = m;
@@ -178,11 +199,14 @@ class Folding {
     for (const std::uint32_t m : members) {
       const std::vector<std::uint32_t> before = t.pools;
       const std::vector<std::uint32_t>& may = value(m).pools;
-      std::erase_if(t.pools, [&](std::uint32_t p) { return std::find(may.begin(), may.end(), p) == may.end(); });
+      std::erase_if(t.pools, [&](std::uint32_t p) {
+        return std::find(may.begin(), may.end(), p) == may.end();
+      });
       if (t.pools.empty()) {
-        return fail(4224, fmt::format("`{}` and `{}` share storage but no pool", name(narrowed_by), name(m)),
-                    "let both live in one pool, or make one a copy",
-                    {reason(narrowed_by), reason(m)});
+        return fail(
+            4224,
+            fmt::format("`{}` and `{}` share storage but no pool", name(narrowed_by), name(m)),
+            "let both live in one pool, or make one a copy", {reason(narrowed_by), reason(m)});
       }
       if (t.pools.size() < before.size()) narrowed_by = m;
     }
@@ -200,15 +224,18 @@ class Folding {
     std::uint64_t sum = 0;
     for (const std::uint32_t m : members) {
       const StorageValue& v = value(m);
-      const auto k = static_cast<std::size_t>(std::find(v.pools.begin(), v.pools.end(), pool) - v.pools.begin());
+      const auto k = static_cast<std::size_t>(std::find(v.pools.begin(), v.pools.end(), pool) -
+                                              v.pools.begin());
       const std::uint64_t c = k < v.cost.size() ? v.cost[k] : 0;
       sum = checked_add(sum, c).value_or(UINT64_MAX);
     }
     return sum;
   }
 
-  /// Which bytes are occupied when; empty when it is all of them, always. Equal byte ranges make one row.
-  std::vector<TokenPart> parts(const StorageToken& t, const std::vector<std::uint32_t>& members) const {
+  /// Which bytes are occupied when; empty when it is all of them, always. Equal byte ranges make
+  /// one row.
+  std::vector<TokenPart> parts(const StorageToken& t,
+                               const std::vector<std::uint32_t>& members) const {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Lifetime>> rows;
     for (const std::uint32_t m : members) {
       const auto lo = static_cast<std::uint64_t>(offset_[m]);
@@ -219,34 +246,39 @@ class Folding {
     for (auto& [bytes, live] : rows) {
       tidy(live);
       for (const Lifetime& l : live) {
-        if (bytes == std::pair{std::uint64_t{0}, t.size} && l == Lifetime{t.first, t.end}) return {};
+        if (bytes == std::pair{std::uint64_t{0}, t.size} && l == Lifetime{t.first, t.end})
+          return {};
         parts.push_back({l.first, l.end, bytes.first, bytes.second});
       }
     }
     return parts;
   }
 
-  /// A join is a hint, so it is left out where token a does not die as a whole in the first step of b, or where members
-  /// other than the pair would meet.
+  /// A join is a hint, so it is left out where token a does not die as a whole in the first step of
+  /// b, or where members other than the pair would meet.
   void make_joins() {
     std::map<std::tuple<std::uint32_t, std::uint32_t>, bool> pairs;
     for (const StorageRelation& r : in_.relations) {
       if (r.kind == StorageRelation::Kind::inplace) pairs[{r.a, r.b}] = true;
     }
     for (const StorageRelation& r : in_.relations) {
-      if (r.kind != StorageRelation::Kind::inplace || value(r.a).size == 0 || value(r.b).size == 0) continue;
+      if (r.kind != StorageRelation::Kind::inplace || value(r.a).size == 0 || value(r.b).size == 0)
+        continue;
       const std::uint32_t a = class_of_[r.a], b = class_of_[r.b];
       const std::int64_t delta = offset_[r.a] + static_cast<std::int64_t>(r.delta) - offset_[r.b];
       const StorageToken &ta = out_.tokens[a], &tb = out_.tokens[b];
       if (a == b || delta < 0 || ta.at || ta.first >= tb.first || ta.end != tb.first + 1) continue;
-      if (static_cast<std::uint64_t>(delta) + tb.size > ta.size || !only_pairs_meet(a, b, delta, pairs)) continue;
+      if (static_cast<std::uint64_t>(delta) + tb.size > ta.size ||
+          !only_pairs_meet(a, b, delta, pairs))
+        continue;
       const TokenJoin j{a, b, static_cast<std::uint64_t>(delta)};
       if (joined_.insert({a, b, j.delta}).second) out_.joins.push_back(j);
     }
   }
 
   template <class Pairs>
-  bool only_pairs_meet(std::uint32_t a, std::uint32_t b, std::int64_t delta, const Pairs& pairs) const {
+  bool only_pairs_meet(std::uint32_t a, std::uint32_t b, std::int64_t delta,
+                       const Pairs& pairs) const {
     const std::uint32_t step = out_.tokens[b].first;
     for (const std::uint32_t x : members_[a]) {
       if (value(x).role == Role::constant || value(x).role == Role::state) return false;
@@ -266,26 +298,35 @@ class Folding {
       const ReservedRange& r = in_.reserved[i];
       if (r.size == 0) continue;
       const auto p = static_cast<std::uint32_t>(
-          std::find_if(in_.pools.begin(), in_.pools.end(), [&](const StoragePool& x) { return x.id == r.pool; }) -
+          std::find_if(in_.pools.begin(), in_.pools.end(),
+                       [&](const StoragePool& x) { return x.id == r.pool; }) -
           in_.pools.begin());
       if (p == in_.pools.size() || r.at < in_.pools[p].base.value_or(0)) {
-        fail(4227, fmt::format("reserved range at {:#x} of pool `{}`: no such place", r.at, r.pool), "correct `reserved`");
+        fail(4227, fmt::format("reserved range at {:#x} of pool `{}`: no such place", r.at, r.pool),
+             "correct `reserved`");
         continue;
       }
       const std::uint64_t offset = r.at - in_.pools[p].base.value_or(0);
-      StorageToken t{.name = fmt::format("reserved[{}] {}", i, r.why), .size = r.size, .align = 1, .at = offset,
-                     .first = 0, .end = n_steps(), .pools = {p}, .cost = {0}};
+      StorageToken t{.name = fmt::format("reserved[{}] {}", i, r.why),
+                     .size = r.size,
+                     .align = 1,
+                     .at = offset,
+                     .first = 0,
+                     .end = n_steps(),
+                     .pools = {p},
+                     .cost = {0}};
       out_.tokens.push_back(std::move(t));
     }
   }
 
   const StorageValues& in_;
   StorageRequest out_;
-  std::vector<std::vector<Lifetime>> live_;        ///< tidy, never empty
-  std::vector<std::vector<Edge>> edges_;           ///< by value: same and inside
-  std::vector<std::uint32_t> class_of_;            ///< by value; none for 0 bytes
-  std::vector<std::int64_t> offset_;               ///< by value: bytes from the start of its class
-  std::vector<std::vector<std::uint32_t>> members_;  ///< by class; also the token's number before the canonical order
+  std::vector<std::vector<Lifetime>> live_;  ///< tidy, never empty
+  std::vector<std::vector<Edge>> edges_;     ///< by value: same and inside
+  std::vector<std::uint32_t> class_of_;      ///< by value; none for 0 bytes
+  std::vector<std::int64_t> offset_;         ///< by value: bytes from the start of its class
+  std::vector<std::vector<std::uint32_t>>
+      members_;  ///< by class; also the token's number before the canonical order
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> joined_;
   Diags errors_;
 };

@@ -56,12 +56,18 @@ class Homes {
       return false;
     }
     at(v) = {.kind = *size == 0 ? ValueHome::Kind::empty : ValueHome::Kind::storage,
-             .value = v, .source = source, .owner = source, .size = *size, .body = body, .def = def};
+             .value = v,
+             .source = source,
+             .owner = source,
+             .size = *size,
+             .body = body,
+             .def = def};
     return true;
   }
 
   void define_results(const Node& n, std::uint32_t body, std::uint32_t def) {
-    for (std::uint32_t k = 0; k < n.results.size(); ++k) define({&n, k}, n.results[k].id, body, def);
+    for (std::uint32_t k = 0; k < n.results.size(); ++k)
+      define({&n, k}, n.results[k].id, body, def);
   }
 
   void define_sources() {
@@ -94,9 +100,12 @@ class Homes {
     ValueHome& h = homes_[n.results[0].id];
     const auto end = checked_add(static_cast<std::uint64_t>(offset), h.size);
     if (offset < 0 || !end || *end > base.size) {
-      return fail(4202, n.loc, fmt::format("view `{}` of {} bytes at offset {} leaves its base `{}` of {} bytes",
-                                           value_name(n.results[0]), h.size, offset,
-                                           value_name(n.operands[0].node->results[n.operands[0].index]), base.size), "");
+      return fail(
+          4202, n.loc,
+          fmt::format("view `{}` of {} bytes at offset {} leaves its base `{}` of {} bytes",
+                      value_name(n.results[0]), h.size, offset,
+                      value_name(n.operands[0].node->results[n.operands[0].index]), base.size),
+          "");
     }
     h.offset = base.offset + static_cast<std::uint64_t>(offset);
     h.source = h.owner = base.source;
@@ -126,14 +135,17 @@ class Homes {
     }
   }
 
-  /// Makes `result` of `body` the storage of `into`; 4203 unless it is all of a value that a step of that body writes.
+  /// Makes `result` of `body` the storage of `into`; 4203 unless it is all of a value that a step
+  /// of that body writes.
   bool own(Value result, std::uint32_t body, ValueId into, std::string_view what) {
     const ValueHome& h = at(result);
     if (h.kind == ValueHome::Kind::empty) return true;
     const ValueHome& source = homes_[h.source];
     const Node* writer = source.value.node;
-    const bool step = writer->op == node::call_kernel || writer->op == node::copy || writer->op == node::branch;
-    if (!step || source.body != body || h.offset != 0 || h.size != source.size || same_as_[h.source] != none) {
+    const bool step =
+        writer->op == node::call_kernel || writer->op == node::copy || writer->op == node::branch;
+    if (!step || source.body != body || h.offset != 0 || h.size != source.size ||
+        same_as_[h.source] != none) {
       fail(4203, result.node->loc, fmt::format("{} has no storage of its own", what),
            "run make_outputs_ownable() before planning");
       return false;
@@ -151,7 +163,8 @@ class Homes {
         const std::vector<Value>& results = t_.bodies[arm].body->results;
         for (std::uint32_t j = 0; j < n.results.size(); ++j) {
           own(results[j], arm, n.results[j].id,
-              fmt::format("result {} of the {} arm of `if` (`{}`)", j, k == 0 ? "then" : "else", value_name(n.results[j])));
+              fmt::format("result {} of the {} arm of `if` (`{}`)", j, k == 0 ? "then" : "else",
+                          value_name(n.results[j])));
         }
       }
     }
@@ -159,7 +172,8 @@ class Homes {
 
   void bind_io() {
     if (!io_planned_) {
-      for (std::uint32_t i = 0; i < t_.main->n_params(); ++i) bind(t_.main->param(i), ValueHome::Kind::input, i);
+      for (std::uint32_t i = 0; i < t_.main->n_params(); ++i)
+        bind(t_.main->param(i), ValueHome::Kind::input, i);
     }
     std::vector<bool> taken(homes_.size());
     for (std::uint32_t j = 0; j < t_.main->body.results.size(); ++j) {
@@ -168,7 +182,8 @@ class Homes {
       if (at(v).kind == ValueHome::Kind::empty) continue;
       if (!own(v, 0, source, fmt::format("result {} of `main`", j))) continue;
       if (taken[source]) {
-        fail(4203, v.node->loc, fmt::format("result {} of `main` is the storage of an earlier result", j),
+        fail(4203, v.node->loc,
+             fmt::format("result {} of `main` is the storage of an earlier result", j),
              "run make_outputs_ownable() before planning");
       }
       taken[source] = true;
@@ -185,7 +200,8 @@ class Homes {
   void resolve() {
     for (ValueHome& h : homes_) {
       if (h.kind == ValueHome::Kind::unused || h.kind == ValueHome::Kind::empty) continue;
-      while (same_as_[h.owner] != none) h.owner = same_as_[h.owner];  // at most one link per nested `if`
+      while (same_as_[h.owner] != none)
+        h.owner = same_as_[h.owner];  // at most one link per nested `if`
       const ValueHome& owner = homes_[h.owner];
       h.kind = owner.kind;
       h.index = owner.index;

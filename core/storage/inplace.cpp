@@ -16,9 +16,15 @@ struct Family {
 
 class InPlace {
  public:
-  InPlace(const Timeline& t, const std::vector<ValueHome>& homes, const std::vector<std::uint32_t>& index_of,
-          const std::vector<bool>& lasting, StorageValues& values)
-      : t_(t), homes_(homes), index_of_(index_of), lasting_(lasting), values_(values), families_(homes.size()) {}
+  InPlace(const Timeline& t, const std::vector<ValueHome>& homes,
+          const std::vector<std::uint32_t>& index_of, const std::vector<bool>& lasting,
+          StorageValues& values)
+      : t_(t),
+        homes_(homes),
+        index_of_(index_of),
+        lasting_(lasting),
+        values_(values),
+        families_(homes.size()) {}
 
   void run() {
     gather();
@@ -57,7 +63,8 @@ class InPlace {
   bool declared(std::uint32_t s, std::size_t in, std::uint32_t out) const {
     const auto& pairs = t_.steps[s].kernel->kernel.inplace;
     const auto n_inputs = static_cast<std::uint32_t>(t_.steps[s].node->operands.size());
-    return std::find(pairs.begin(), pairs.end(), std::pair{static_cast<std::uint32_t>(in), n_inputs + out}) != pairs.end();
+    return std::find(pairs.begin(), pairs.end(),
+                     std::pair{static_cast<std::uint32_t>(in), n_inputs + out}) != pairs.end();
   }
 
   /// Operand `in` and result `out` of step `s`.
@@ -66,15 +73,25 @@ class InPlace {
     if (out >= n.results.size()) return;
     const ValueId a = n.operands[in].id(), b = n.results[out].id;
     const std::uint32_t ia = index_of_[a], ib = index_of_[b];
-    if (ia == none || ib == none || homes_[a].size != homes_[b].size || homes_[a].owner == homes_[b].owner) return;
-    if (lasting_[homes_[a].owner] || values_.values[ia].role == Role::constant || family(a).pinned || family(b).pinned) return;
+    if (ia == none || ib == none || homes_[a].size != homes_[b].size ||
+        homes_[a].owner == homes_[b].owner)
+      return;
+    if (lasting_[homes_[a].owner] || values_.values[ia].role == Role::constant ||
+        family(a).pinned || family(b).pinned)
+      return;
     const Lifetime la = hull(values_.values[ia].live), lb = hull(values_.values[ib].live);
-    if (la.first >= s || la.end != s + 1 || lb.first != s || !share_only(values_.values[ia].live, family(b).live, s)) return;
+    if (la.first >= s || la.end != s + 1 || lb.first != s ||
+        !share_only(values_.values[ia].live, family(b).live, s))
+      return;
     if (siblings_live(s, ib)) return;
     if (!operands_agree(s, in, out) || !others_are_dead(s, ia, homes_[a], family(b))) return;
     const StorageRelation r{StorageRelation::Kind::inplace, ia, ib, 0};
-    const auto same = [&](const StorageRelation& x) { return x.kind == r.kind && x.a == r.a && x.b == r.b; };
-    if (std::any_of(values_.relations.begin() + static_cast<std::ptrdiff_t>(begin_), values_.relations.end(), same)) return;
+    const auto same = [&](const StorageRelation& x) {
+      return x.kind == r.kind && x.a == r.a && x.b == r.b;
+    };
+    if (std::any_of(values_.relations.begin() + static_cast<std::ptrdiff_t>(begin_),
+                    values_.relations.end(), same))
+      return;
     values_.relations.push_back(r);
     for (const std::uint32_t i : family(b).members) {
       std::vector<Lifetime>& live = values_.values[i].live;
@@ -95,19 +112,23 @@ class InPlace {
     return true;
   }
 
-  /// Whether anything but views of the result, which can wait for a step, lives in step `s` in its storage.
+  /// Whether anything but views of the result, which can wait for a step, lives in step `s` in its
+  /// storage.
   bool siblings_live(std::uint32_t s, std::uint32_t ib) const {
     const StorageValue& b = values_.values[ib];
     const auto& members = family(b.id).members;
     return std::any_of(members.begin(), members.end(), [&](std::uint32_t i) {
       const StorageValue& x = values_.values[i];
-      const bool can_wait = homes_[x.id].source == b.id && x.live.front().first == s && x.live.front().end > s + 1;
+      const bool can_wait =
+          homes_[x.id].source == b.id && x.live.front().first == s && x.live.front().end > s + 1;
       return i != ib && contains(x.live, s) && !can_wait;
     });
   }
 
-  /// No other view of the bytes of `a` is needed while the family of the result lives, but the operands of step `s`.
-  bool others_are_dead(std::uint32_t s, std::uint32_t ia, const ValueHome& a, const Family& b) const {
+  /// No other view of the bytes of `a` is needed while the family of the result lives, but the
+  /// operands of step `s`.
+  bool others_are_dead(std::uint32_t s, std::uint32_t ia, const ValueHome& a,
+                       const Family& b) const {
     for (std::uint32_t i : families_[a.owner].members) {
       const StorageValue& x = values_.values[i];
       if (hull(x.live).end <= b.live.front().first) break;
@@ -134,8 +155,8 @@ class InPlace {
 }  // namespace
 
 void add_inplace_relations(const Timeline& t, const std::vector<ValueHome>& homes,
-                           const std::vector<std::uint32_t>& index_of, const std::vector<bool>& lasting,
-                           StorageValues& values) {
+                           const std::vector<std::uint32_t>& index_of,
+                           const std::vector<bool>& lasting, StorageValues& values) {
   InPlace(t, homes, index_of, lasting, values).run();
 }
 

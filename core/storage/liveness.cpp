@@ -15,13 +15,20 @@ namespace {
 constexpr std::uint32_t none = UINT32_MAX;
 
 /// The element's bytes as a power of two: what every load of it may ask.
-std::uint64_t natural_align(const TensorType& t) { return std::max<std::uint64_t>(1, bits(t.dtype) / 8); }
+std::uint64_t natural_align(const TensorType& t) {
+  return std::max<std::uint64_t>(1, bits(t.dtype) / 8);
+}
 
 class Liveness {
  public:
   Liveness(const MemoryConfig& config, const Timeline& t, const std::vector<ValueHome>& homes)
-      : config_(config), t_(t), homes_(homes), spans_(homes.size()), index_of_(homes.size(), none),
-        is_output_(homes.size()), lasting_(homes.size()) {}
+      : config_(config),
+        t_(t),
+        homes_(homes),
+        spans_(homes.size()),
+        index_of_(homes.size(), none),
+        is_output_(homes.size()),
+        lasting_(homes.size()) {}
 
   Result<StorageValues> run() {
     note_uses();
@@ -73,7 +80,8 @@ class Liveness {
     for (ValueId id = 0; id < homes_.size(); ++id) {
       if (homes_[id].kind == ValueHome::Kind::storage) complete(id);
     }
-    for (std::uint32_t s = t_.n_steps(); s-- > 0;) {  // inner `if`s first: their results may be results of an arm
+    for (std::uint32_t s = t_.n_steps();
+         s-- > 0;) {  // inner `if`s first: their results may be results of an arm
       if (t_.steps[s].node->op == node::branch) complete_branch(s);
     }
   }
@@ -85,7 +93,8 @@ class Liveness {
     const std::uint32_t first = std::min(h.def, length() - 1);
     if (source->op == node::constant) {
       spans = {{0, length()}};
-    } else if (h.source == id && source->op != node::branch) {  // there at `def`, even when nothing reads it
+    } else if (h.source == id &&
+               source->op != node::branch) {  // there at `def`, even when nothing reads it
       spans.push_back({first, first + 1});
     }
     if (config_keeps(config_, value_name(h.value.node->results[h.value.index]))) {
@@ -124,15 +133,21 @@ class Liveness {
     for (ValueId id = 0; id < homes_.size(); ++id) {
       const ValueHome& h = homes_[id];
       const bool twin = h.owner != id && h.source == id && h.value.node->op == node::constant;
-      if (h.kind != ValueHome::Kind::storage || twin || spans_[id].empty()) continue;  // a view that nothing reads
-      StorageValue v{.id = id, .name = value_name(h.value.node->results[h.value.index]), .size = h.size,
-                     .align = natural_align(h.value.type()), .live = spans_[id], .role = role_of(h)};
+      if (h.kind != ValueHome::Kind::storage || twin || spans_[id].empty())
+        continue;  // a view that nothing reads
+      StorageValue v{.id = id,
+                     .name = value_name(h.value.node->results[h.value.index]),
+                     .size = h.size,
+                     .align = natural_align(h.value.type()),
+                     .live = spans_[id],
+                     .role = role_of(h)};
       push(std::move(v), id);
       index_of_[id] = static_cast<std::uint32_t>(out_.values.size() - 1);
     }
     for (ValueId id = 0; id < homes_.size(); ++id) {  // identical constants are stored once
       const ValueHome& h = homes_[id];
-      if (h.kind == ValueHome::Kind::storage && h.source == id && index_of_[id] == none) index_of_[id] = index_of_[h.owner];
+      if (h.kind == ValueHome::Kind::storage && h.source == id && index_of_[id] == none)
+        index_of_[id] = index_of_[h.owner];
     }
   }
 
@@ -157,7 +172,8 @@ class Liveness {
       const ValueHome& h = homes_[id];
       if (h.kind != ValueHome::Kind::storage || h.source == id) continue;
       const bool whole = h.offset == 0 && h.size == homes_[h.source].size;
-      relate(whole ? StorageRelation::Kind::same : StorageRelation::Kind::inside, h.source, id, h.offset);
+      relate(whole ? StorageRelation::Kind::same : StorageRelation::Kind::inside, h.source, id,
+             h.offset);
     }
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       const Node& n = *t_.steps[s].node;
@@ -184,7 +200,8 @@ class Liveness {
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       const TimelineStep& step = t_.steps[s];
       const std::size_t n_operands = step.node->operands.size();
-      for (std::size_t k = 0; k < n_operands; ++k) note_access(step, step.node->operands[k].id(), k, false);
+      for (std::size_t k = 0; k < n_operands; ++k)
+        note_access(step, step.node->operands[k].id(), k, false);
       if (step.node->op == node::branch) continue;
       for (std::size_t k = 0; k < step.node->results.size(); ++k) {
         note_access(step, step.node->results[k].id, n_operands + k, true);
@@ -225,18 +242,26 @@ class Liveness {
       for (const tir::Buffer& b : step.kernel->kernel.buffers) {
         if (b.scope != tir::Scope::shared) continue;
         TensorType type{b.dtype, Shape{static_cast<std::int64_t>(b.elements)}};
-        scratch(step, s, id++, b.name, byte_size(type).value_or(0), std::max(b.align, natural_align(type)), Role::scratch);
+        scratch(step, s, id++, b.name, byte_size(type).value_or(0),
+                std::max(b.align, natural_align(type)), Role::scratch);
       }
       const tir::Kernel& k = step.kernel->kernel;
       scratch(step, s, id, "worker", k.worker_bytes, k.worker_align, Role::worker);
     }
   }
 
-  void scratch(const TimelineStep& step, std::uint32_t s, ValueId id, const std::string& what, std::uint64_t size,
-               std::uint64_t align, Role role) {
+  void scratch(const TimelineStep& step, std::uint32_t s, ValueId id, const std::string& what,
+               std::uint64_t size, std::uint64_t align, Role role) {
     if (size == 0) return;
-    StorageValue v{.id = id, .name = step.name + "." + what, .size = size, .align = align, .live = {{s, s + 1}},
-                   .role = role, .reads = size, .writes = size, .op = step.kernel->kernel.symbol};
+    StorageValue v{.id = id,
+                   .name = step.name + "." + what,
+                   .size = size,
+                   .align = align,
+                   .live = {{s, s + 1}},
+                   .role = role,
+                   .reads = size,
+                   .writes = size,
+                   .op = step.kernel->kernel.symbol};
     push(std::move(v), id);
     facts_.back().compute = step.kernel->compute;
     facts_.back().on = step.kernel->target;
@@ -248,8 +273,9 @@ class Liveness {
   const std::vector<ValueHome>& homes_;
   std::vector<std::vector<Lifetime>> spans_;  ///< by value id
   std::vector<std::uint32_t> index_of_;       ///< by value id: index into out_.values, or none
-  std::vector<bool> is_output_, lasting_;     ///< by value id of an owner: a result; needed after the last step
-  std::vector<PlacementFacts> facts_;         ///< by value
+  std::vector<bool> is_output_,
+      lasting_;  ///< by value id of an owner: a result; needed after the last step
+  std::vector<PlacementFacts> facts_;  ///< by value
   std::unordered_set<std::string> names_;
   StorageValues out_;
 };

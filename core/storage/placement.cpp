@@ -19,7 +19,9 @@ Holds sort_of(Role r) {
   return r == Role::constant ? Holds::constants : r == Role::worker ? Holds::worker : Holds::data;
 }
 
-bool holds(const StoragePool& p, Holds h) { return std::find(p.holds.begin(), p.holds.end(), h) != p.holds.end(); }
+bool holds(const StoragePool& p, Holds h) {
+  return std::find(p.holds.begin(), p.holds.end(), h) != p.holds.end();
+}
 
 std::string rule_name(const PlaceRule& r, std::size_t index) {
   std::string s = fmt::format("rule {} of `place`", index + 1);
@@ -29,14 +31,19 @@ std::string rule_name(const PlaceRule& r, std::size_t index) {
 }
 
 std::string where(const PlaceRule& r, std::size_t index) {
-  return r.loc.line > 0 ? fmt::format("{}:{}", r.loc.file, r.loc.line) : fmt::format("place[{}]", index);
+  return r.loc.line > 0 ? fmt::format("{}:{}", r.loc.file, r.loc.line)
+                        : fmt::format("place[{}]", index);
 }
 
 class Placement {
  public:
-  Placement(const MemoryConfig& config, const std::vector<ValueHome>& homes, const std::vector<PlacementFacts>& facts,
-            StorageValues& values)
-      : config_(config), homes_(homes), facts_(facts), values_(values), rule_of_(values.values.size(), none),
+  Placement(const MemoryConfig& config, const std::vector<ValueHome>& homes,
+            const std::vector<PlacementFacts>& facts, StorageValues& values)
+      : config_(config),
+        homes_(homes),
+        facts_(facts),
+        values_(values),
+        rule_of_(values.values.size(), none),
         hits_(config.place.size()) {}
 
   Status run() {
@@ -50,14 +57,17 @@ class Placement {
   }
 
  private:
-  void fail(int code, const Loc& loc, std::string what, std::string fix, std::vector<std::string> notes = {}) {
-    if (errors_.size() < 20) errors_.push_back({code, loc, std::move(what), std::move(fix), std::move(notes)});
+  void fail(int code, const Loc& loc, std::string what, std::string fix,
+            std::vector<std::string> notes = {}) {
+    if (errors_.size() < 20)
+      errors_.push_back({code, loc, std::move(what), std::move(fix), std::move(notes)});
   }
 
   void pools() {
     values_.pools = config_.pools.empty() ? default_memory_config().pools : config_.pools;
     values_.reserved = config_.reserved;
-    // Worker scratch is a pool of its own; a device that says nothing about it gets one without a limit.
+    // Worker scratch is a pool of its own; a device that says nothing about it gets one without a
+    // limit.
     const bool worker = std::any_of(values_.pools.begin(), values_.pools.end(),
                                     [](const StoragePool& p) { return holds(p, Holds::worker); });
     const bool needed = std::any_of(values_.values.begin(), values_.values.end(),
@@ -84,7 +94,9 @@ class Placement {
       rule_pools_.emplace_back();
       for (const std::string& id : r.pools) rule_pools_.back().push_back(pool(id, r.loc));
       if (r.at && r.pools.size() != 1) {
-        fail(4207, r.loc, fmt::format("{} pins to {:#x} but names {} pools", rule_name(r, i), *r.at, r.pools.size()),
+        fail(4207, r.loc,
+             fmt::format("{} pins to {:#x} but names {} pools", rule_name(r, i), *r.at,
+                         r.pools.size()),
              "a pin needs exactly one pool");
       }
     }
@@ -110,7 +122,9 @@ class Placement {
       }
       const bool own_rule = facts_[v].alias || values_.values[v].role == Role::worker;
       if (!config_.place.empty() && rule_of_[v] == none && !own_rule) {
-        fail(4206, {}, fmt::format("no rule of `place` matches the {} `{}`", name(values_.values[v].role), values_.values[v].name),
+        fail(4206, {},
+             fmt::format("no rule of `place` matches the {} `{}`", name(values_.values[v].role),
+                         values_.values[v].name),
              "end `place` with a rule that matches everything, such as {pools: [...]}");
       }
     }
@@ -118,12 +132,14 @@ class Placement {
       if (hits_[i].empty()) nothing_matched(config_.place[i], i);
       if (config_.place[i].at && hits_[i].size() > 1) {
         fail(4207, config_.place[i].loc,
-             fmt::format("{} pins {} values (`{}`, `{}`, ...) to one place", rule_name(config_.place[i], i), hits_[i].size(),
+             fmt::format("{} pins {} values (`{}`, `{}`, ...) to one place",
+                         rule_name(config_.place[i], i), hits_[i].size(),
                          values_.values[hits_[i][0]].name, values_.values[hits_[i][1]].name),
              "name one value");
       } else if (config_.place[i].at && hits_[i].size() == 1 && rule_of_[hits_[i][0]] != i) {
         fail(4207, config_.place[i].loc,
-             fmt::format("{} pins `{}`, for which {} decides", rule_name(config_.place[i], i), values_.values[hits_[i][0]].name,
+             fmt::format("{} pins `{}`, for which {} decides", rule_name(config_.place[i], i),
+                         values_.values[hits_[i][0]].name,
                          rule_name(config_.place[rule_of_[hits_[i][0]]], rule_of_[hits_[i][0]])),
              "put the pin first");
       }
@@ -137,8 +153,10 @@ class Placement {
       if (h.kind != ValueHome::Kind::input && h.kind != ValueHome::Kind::output) continue;
       const std::string value = value_name(h.value.node->results[h.value.index]);
       if (r.value.empty() || !glob_match(r.value, value)) continue;
-      return fail(4205, r.loc, fmt::format("{} matches only `{}`, which the caller owns", rule_name(r, index), value),
-                  "set `io: planned` to let Tenon place inputs and outputs");
+      return fail(
+          4205, r.loc,
+          fmt::format("{} matches only `{}`, which the caller owns", rule_name(r, index), value),
+          "set `io: planned` to let Tenon place inputs and outputs");
     }
     std::vector<std::string> known;
     for (std::size_t v = 0; v < values_.values.size(); ++v) {
@@ -146,7 +164,8 @@ class Placement {
     }
     const std::string near = did_you_mean(r.value.empty() ? r.op : r.value, known);
     fail(4205, r.loc, fmt::format("{} matches no value", rule_name(r, index)),
-         near.empty() ? "correct it, or add `optional: true`" : fmt::format("did you mean `{}`? else add `optional: true`", near));
+         near.empty() ? "correct it, or add `optional: true`"
+                      : fmt::format("did you mean `{}`? else add `optional: true`", near));
   }
 
   /// Why the pool may not hold the value; empty when it may.
@@ -158,7 +177,8 @@ class Placement {
       const auto it = p.access.find(target);
       const Access access = it == p.access.end() ? Access::none : it->second;
       if (access < (writes ? Access::write : Access::read)) {
-        return fmt::format("target `{}` cannot {} pool `{}`", target, writes ? "write" : "read", p.id);
+        return fmt::format("target `{}` cannot {} pool `{}`", target, writes ? "write" : "read",
+                           p.id);
       }
     }
     return "";
@@ -201,11 +221,14 @@ class Placement {
     if (!value.pools.empty()) return;
     fail(4206, rule == none ? Loc{} : config_.place[rule].loc,
          fmt::format("no pool is left for the {} `{}`", name(value.role), value.name),
-         rule == none ? "declare a pool that may hold it" : "allow it another pool in `place`", std::move(why));
+         rule == none ? "declare a pool that may hold it" : "allow it another pool in `place`",
+         std::move(why));
   }
 
   static std::uint64_t cost(const StorageValue& v, const StoragePool& p) {
-    const double c = (static_cast<double>(v.reads) * p.read_cost + static_cast<double>(v.writes) * p.write_cost) / 8;
+    const double c = (static_cast<double>(v.reads) * p.read_cost +
+                      static_cast<double>(v.writes) * p.write_cost) /
+                     8;
     return c <= 0 ? 0 : static_cast<std::uint64_t>(std::min(std::ceil(c), 0x1p53));
   }
 
@@ -216,8 +239,10 @@ class Placement {
       const StoragePool& p = values_.pools[rule_pools_[rule_of_[v]][0]];
       const std::uint64_t base = p.base.value_or(0);
       if (*r.at < base) {
-        fail(4207, r.loc, fmt::format("`{}` is pinned to address {:#x}, below pool `{}`, which starts at {:#x}",
-                                      values_.values[v].name, *r.at, p.id, base), "pins are addresses where the pool has a base");
+        fail(4207, r.loc,
+             fmt::format("`{}` is pinned to address {:#x}, below pool `{}`, which starts at {:#x}",
+                         values_.values[v].name, *r.at, p.id, base),
+             "pins are addresses where the pool has a base");
         continue;
       }
       values_.values[v].at = *r.at - base;
@@ -234,7 +259,8 @@ class Placement {
       }
       if (hit) continue;
       const std::string near = did_you_mean(glob, known);
-      fail(4208, {}, fmt::format("`keep: {}` matches no value", glob), near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+      fail(4208, {}, fmt::format("`keep: {}` matches no value", glob),
+           near.empty() ? "" : fmt::format("did you mean `{}`?", near));
     }
   }
 
@@ -243,8 +269,8 @@ class Placement {
   const std::vector<PlacementFacts>& facts_;
   StorageValues& values_;
   std::vector<std::vector<std::uint32_t>> rule_pools_;
-  std::vector<std::uint32_t> rule_of_;           ///< by value: the rule that decides, or none
-  std::vector<std::vector<std::size_t>> hits_;   ///< by rule: values that it matches
+  std::vector<std::uint32_t> rule_of_;          ///< by value: the rule that decides, or none
+  std::vector<std::vector<std::size_t>> hits_;  ///< by rule: values that it matches
   Diags errors_;
 };
 
@@ -259,7 +285,8 @@ MemoryConfig default_memory_config() {
 }
 
 bool config_keeps(const MemoryConfig& config, std::string_view value) {
-  return std::any_of(config.keep.begin(), config.keep.end(), [&](const std::string& g) { return glob_match(g, value); });
+  return std::any_of(config.keep.begin(), config.keep.end(),
+                     [&](const std::string& g) { return glob_match(g, value); });
 }
 
 bool glob_match(std::string_view glob, std::string_view text) {

@@ -26,11 +26,13 @@ class Numbering {
  private:
   void fail(const Node& n, std::string what, std::string fix) {
     if (errors_.size() < 20) {
-      errors_.push_back({.code = 4201, .loc = n.loc, .what = std::move(what), .fix = std::move(fix)});
+      errors_.push_back(
+          {.code = 4201, .loc = n.loc, .what = std::move(what), .fix = std::move(fix)});
     }
   }
 
-  std::uint32_t body(const Body& b, std::uint32_t parent, std::uint32_t branch, std::uint32_t depth) {
+  std::uint32_t body(const Body& b, std::uint32_t parent, std::uint32_t branch,
+                     std::uint32_t depth) {
     const auto index = static_cast<std::uint32_t>(t_.bodies.size());
     t_.bodies.push_back({.body = &b, .parent = parent, .branch = branch, .first = t_.n_steps()});
     for (const Node* n : b.nodes) node(*n, index, depth);
@@ -53,7 +55,9 @@ class Numbering {
     } else if (n.op == node::loop) {
       fail(n, "storage planning does not know `loop` yet", "unroll it before planning");
     } else if (n.op != node::constant && n.op != node::view && n.op != node::debug) {
-      fail(n, fmt::format("`{}` is not lowered to a kernel; planning needs `kernels-lowered`", m_.ops()[n.op].name),
+      fail(n,
+           fmt::format("`{}` is not lowered to a kernel; planning needs `kernels-lowered`",
+                       m_.ops()[n.op].name),
            "put the step `lower` before `plan`");
     }
   }
@@ -68,11 +72,19 @@ class Numbering {
   void call(const Node& n, std::uint32_t in) {
     const auto* callee = n.attrs.get<std::string>("callee");
     const KernelFunction* k = callee ? kernel(*callee) : nullptr;
-    if (!k) return fail(n, fmt::format("call of the kernel `{}`, which the module does not have", callee ? *callee : ""), "");
-    const auto inputs = k->kernel.count(tir::Scope::input), outputs = k->kernel.count(tir::Scope::output);
+    if (!k)
+      return fail(n,
+                  fmt::format("call of the kernel `{}`, which the module does not have",
+                              callee ? *callee : ""),
+                  "");
+    const auto inputs = k->kernel.count(tir::Scope::input),
+               outputs = k->kernel.count(tir::Scope::output);
     if (inputs != n.operands.size() || outputs != n.results.size()) {
-      return fail(n, fmt::format("kernel `{}` takes {} and gives {} tensors; the call passes {} and takes {}", *callee,
-                                 inputs, outputs, n.operands.size(), n.results.size()), "");
+      return fail(
+          n,
+          fmt::format("kernel `{}` takes {} and gives {} tensors; the call passes {} and takes {}",
+                      *callee, inputs, outputs, n.operands.size(), n.results.size()),
+          "");
     }
     TimelineStep& s = t_.steps[step(n, in, n.results.empty() ? *callee : value_name(n.results[0]))];
     s.kernel = k;
@@ -109,9 +121,13 @@ class Numbering {
 
 }  // namespace
 
-std::string value_name(const NodeResult& r) { return r.name.empty() ? fmt::format("%{}", r.id) : r.name; }
+std::string value_name(const NodeResult& r) {
+  return r.name.empty() ? fmt::format("%{}", r.id) : r.name;
+}
 
-std::uint32_t Timeline::arm_body(std::uint32_t s, std::uint32_t k) const { return k == 0 ? then_body[s] : else_body[s]; }
+std::uint32_t Timeline::arm_body(std::uint32_t s, std::uint32_t k) const {
+  return k == 0 ? then_body[s] : else_body[s];
+}
 
 std::uint32_t Timeline::arm_entry(std::uint32_t s, std::uint32_t k) const {
   const TimelineBody& arm = bodies[arm_body(s, k)];

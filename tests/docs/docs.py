@@ -55,7 +55,8 @@ def yaml():
 
 def links():
     for doc in documents():
-        for target in re.findall(r"\]\(([^)#\s]+)", doc.read_text()):
+        prose = re.sub(r"^```.*?^```", "", doc.read_text(), flags=re.M | re.S)
+        for target in re.findall(r"\]\(([^)#\s]+)", prose):
             if not re.match(r"[a-z]+:", target) and not (doc.parent / target).exists():
                 bad.append(f"{doc.relative_to(root)}: link to {target}, which does not exist")
 

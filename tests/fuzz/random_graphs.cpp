@@ -1,16 +1,18 @@
-// Random graphs on the reference executor: shared storage, storage of its own for each value, and the evaluator must
-// agree to the last bit.
+// Random graphs on the reference executor: shared storage, storage of its own for each value, and
+// the evaluator must agree to the last bit.
+#include "tests/support/random_graphs.h"
+
 #include <doctest/doctest.h>
 
 #include "tests/support/lower_trivially.h"
 #include "tests/support/planned.h"
-#include "tests/support/random_graphs.h"
 
 namespace tenon::test {
 namespace {
 
 struct Totals {
-  std::uint64_t shared = 0, below = 0, poisoned = 0, inplace = 0, views = 0, copies = 0, branches = 0, empty = 0, several = 0;
+  std::uint64_t shared = 0, below = 0, poisoned = 0, inplace = 0, views = 0, copies = 0,
+                branches = 0, empty = 0, several = 0;
 };
 
 void count(const Module& m, const Planned& greedy, const Planned& naive, Totals& t) {
@@ -53,10 +55,12 @@ TEST_CASE("random graphs: greedy and naive plans and the evaluator agree bitwise
     }
     count(m, greedy, naive, totals);
   }
-  MESSAGE("in-place ", totals.inplace, ", below naive ", totals.below, ", views ", totals.views, ", copies ", totals.copies,
-          ", if ", totals.branches, ", empty ", totals.empty, ", several results ", totals.several, ", poisoned bytes ", totals.poisoned);
+  MESSAGE("in-place ", totals.inplace, ", below naive ", totals.below, ", views ", totals.views,
+          ", copies ", totals.copies, ", if ", totals.branches, ", empty ", totals.empty,
+          ", several results ", totals.several, ", poisoned bytes ", totals.poisoned);
   // The generator covers what it is there for.
-  for (const std::uint64_t n : {totals.inplace, totals.below, totals.views, totals.copies, totals.branches, totals.empty, totals.several}) {
+  for (const std::uint64_t n : {totals.inplace, totals.below, totals.views, totals.copies,
+                                totals.branches, totals.empty, totals.several}) {
     CHECK(n > 300);
   }
   CHECK(totals.poisoned > 0);

@@ -1,5 +1,6 @@
-// The simplest lowering there is: each node that computes becomes a call of a kernel of its own, whose body is empty and
-// whose facts are right. Enough for planning and for the reference executor.
+// The simplest lowering there is: each node that computes becomes a call of a kernel of its own,
+// whose body is empty and whose facts are right. Enough for planning and for the reference
+// executor.
 #ifndef TENON_TESTS_SUPPORT_LOWER_TRIVIALLY_H
 #define TENON_TESTS_SUPPORT_LOWER_TRIVIALLY_H
 
@@ -51,7 +52,12 @@ class TrivialLowering {
     if (!def.view || n.results.size() != 1) return {};
     std::vector<TensorType> types;
     for (Value v : n.operands) types.push_back(v.type());
-    const OpContext ctx{.module = &m_, .operands = types, .attrs = &n.attrs, .regions = n.regions, .loc = n.loc, .op = def.name};
+    const OpContext ctx{.module = &m_,
+                        .operands = types,
+                        .attrs = &n.attrs,
+                        .regions = n.regions,
+                        .loc = n.loc,
+                        .op = def.name};
     return def.view(ctx);
   }
 
@@ -60,7 +66,8 @@ class TrivialLowering {
     tir::Kernel k{.symbol = "k" + id};
     const auto add = [&](const TensorType& t, tir::Scope scope) {
       const auto arg = static_cast<std::uint32_t>(k.buffers.size());
-      k.buffers.push_back({fmt::format("b{}", arg), t.dtype, *elements(t), scope, arg, 0, std::max(1u, bits(t.dtype) / 8)});
+      k.buffers.push_back({fmt::format("b{}", arg), t.dtype, *elements(t), scope, arg, 0,
+                           std::max(1u, bits(t.dtype) / 8)});
     };
     for (Value v : n.operands) add(v.type(), tir::Scope::input);
     for (const NodeResult& r : n.results) add(r.type, tir::Scope::output);
@@ -69,7 +76,8 @@ class TrivialLowering {
     for (std::uint32_t j = 0; pointwise && n.results.size() == 1 && j < n.operands.size(); ++j) {
       const TensorType& a = n.operands[j].type();
       const TensorType& r = n.results[0].type;
-      if (a.dims == r.dims && bits(a.dtype) == bits(r.dtype)) k.inplace.emplace_back(j, static_cast<std::uint32_t>(n.operands.size()));
+      if (a.dims == r.dims && bits(a.dtype) == bits(r.dtype))
+        k.inplace.emplace_back(j, static_cast<std::uint32_t>(n.operands.size()));
     }
     m_.computes.push_back({"c" + id, *compute_of(m_, n), {}});
     m_.kernels.push_back({std::move(k), "c" + id, "cpu", 1});

@@ -1,6 +1,8 @@
-// Lowered modules written by hand: kernels with the buffers and facts that a test names. Every kernel computes
+// Lowered modules written by hand: kernels with the buffers and facts that a test names. Every
+// kernel computes
 //   result_k[i] = (k + 1) + sum over operands j of (j + 1) * operand_j[i mod its elements]
-// so that each result depends on all operands, and a byte that is wrong anywhere changes the outcome.
+// so that each result depends on all operands, and a byte that is wrong anywhere changes the
+// outcome.
 #ifndef TENON_TESTS_SUPPORT_LOWERED_MODULE_H
 #define TENON_TESTS_SUPPORT_LOWERED_MODULE_H
 
@@ -21,7 +23,7 @@ inline TensorType i32(std::int64_t n) { return {DType::i32, ::tenon::Shape{n}}; 
 
 struct KernelSpec {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace;  ///< (operand, result)
-  std::vector<std::uint64_t> shared;                             ///< bytes of each shared scratch buffer
+  std::vector<std::uint64_t> shared;  ///< bytes of each shared scratch buffer
   std::uint64_t worker = 0;
   std::uint64_t align = 4;
   std::string target = "cpu";
@@ -31,7 +33,8 @@ class LoweredModule {
  public:
   using Arm = std::function<std::vector<Value>(LoweredModule&)>;
 
-  explicit LoweredModule(const std::vector<std::pair<std::string, TensorType>>& inputs) : m_(builtin_ops()) {
+  explicit LoweredModule(const std::vector<std::pair<std::string, TensorType>>& inputs)
+      : m_(builtin_ops()) {
     m_.name = "hand";
     m_.functions.push_back({.name = "main"});
     Node entry{.op = node::param};
@@ -42,22 +45,26 @@ class LoweredModule {
   Module& module() { return m_; }
   Value in(std::uint32_t i) { return f().param(i); }
 
-  std::vector<Value> calls(const std::string& name, const std::vector<Value>& operands, const std::vector<TensorType>& types,
-                           const KernelSpec& spec = {}) {
+  std::vector<Value> calls(const std::string& name, const std::vector<Value>& operands,
+                           const std::vector<TensorType>& types, const KernelSpec& spec = {}) {
     add_kernel(name, operands, types, spec);
     Node n{.op = node::call_kernel, .operands = operands, .attrs = {{"callee", "k_" + name}}};
     for (std::size_t k = 0; k < types.size(); ++k) {
-      n.results.push_back({types[k], f().next_id++, types.size() == 1 ? name : fmt::format("{}.{}", name, k)});
+      n.results.push_back(
+          {types[k], f().next_id++, types.size() == 1 ? name : fmt::format("{}.{}", name, k)});
     }
     return push(std::move(n));
   }
-  Value call(const std::string& name, const std::vector<Value>& operands, const TensorType& type, const KernelSpec& spec = {}) {
+  Value call(const std::string& name, const std::vector<Value>& operands, const TensorType& type,
+             const KernelSpec& spec = {}) {
     return calls(name, operands, {type}, spec)[0];
   }
   Value view(const std::string& name, Value v, const TensorType& type, std::int64_t offset = 0) {
     return one({.op = node::view, .operands = {v}, .attrs = {{"offset", offset}}}, type, name);
   }
-  Value copy(const std::string& name, Value v) { return one({.op = node::copy, .operands = {v}}, v.type(), name); }
+  Value copy(const std::string& name, Value v) {
+    return one({.op = node::copy, .operands = {v}}, v.type(), name);
+  }
   Value debug(const std::string& name, Value v) {
     return one({.op = node::debug, .operands = {v}, .attrs = {{"label", name}}}, v.type(), name);
   }
@@ -66,20 +73,23 @@ class LoweredModule {
     Constant c = make_constant<std::int32_t>(type, data);
     return one({.op = node::constant, .attrs = {{"value", c}}}, type, name);
   }
-  std::vector<Value> branch(const std::string& name, Value condition, const std::vector<TensorType>& types, const Arm& then_arm,
+  std::vector<Value> branch(const std::string& name, Value condition,
+                            const std::vector<TensorType>& types, const Arm& then_arm,
                             const Arm& else_arm) {
     Node n{.op = node::branch, .operands = {condition}};
     n.regions.push_back(arm(then_arm));
     n.regions.push_back(arm(else_arm));
     for (std::size_t k = 0; k < types.size(); ++k) {
-      n.results.push_back({types[k], f().next_id++, types.size() == 1 ? name : fmt::format("{}.{}", name, k)});
+      n.results.push_back(
+          {types[k], f().next_id++, types.size() == 1 ? name : fmt::format("{}.{}", name, k)});
     }
     return push(std::move(n));
   }
   Module finish(const std::vector<Value>& results) {
     f().body.nodes = std::move(nodes_);
     f().body.results = results;
-    for (std::size_t j = 0; j < results.size(); ++j) f().result_names.push_back(fmt::format("out{}", j));
+    for (std::size_t j = 0; j < results.size(); ++j)
+      f().result_names.push_back(fmt::format("out{}", j));
     return std::move(m_);
   }
 
@@ -104,8 +114,8 @@ class LoweredModule {
     return b;
   }
 
-  void add_kernel(const std::string& name, const std::vector<Value>& operands, const std::vector<TensorType>& types,
-                  const KernelSpec& spec) {
+  void add_kernel(const std::string& name, const std::vector<Value>& operands,
+                  const std::vector<TensorType>& types, const KernelSpec& spec) {
     tir::Kernel k{.symbol = "k_" + name, .worker_bytes = spec.worker};
     std::uint32_t arg = 0;
     const auto add = [&](tir::Scope scope, DType t, std::uint64_t n) {
@@ -133,7 +143,8 @@ class LoweredModule {
           const auto n = static_cast<std::int64_t>(*elements(inputs[j]));
           if (n == 0) continue;
           te::T operand = b.input(static_cast<std::uint32_t>(j));
-          te::E e = inputs[j].rank() == 0 ? operand({}) : operand({i.empty() ? b.i64(0) : i[0] % n});
+          te::E e =
+              inputs[j].rank() == 0 ? operand({}) : operand({i.empty() ? b.i64(0) : i[0] % n});
           sum = sum + b.cast(e, t) * (static_cast<std::int64_t>(j) + 1);
         }
         return sum;

@@ -1,4 +1,5 @@
-// The road from a lowered module to a run on the reference executor, as every pipeline takes it; each plan is judged.
+// The road from a lowered module to a run on the reference executor, as every pipeline takes it;
+// each plan is judged.
 #ifndef TENON_TESTS_SUPPORT_PLANNED_H
 #define TENON_TESTS_SUPPORT_PLANNED_H
 
@@ -56,7 +57,8 @@ struct Planned {
 };
 
 /// `m` is normalised on the way. Fails the test when any part fails.
-inline Planned plan_module(Module& m, const MemoryConfig& config = {}, const std::string& planner = "greedy") {
+inline Planned plan_module(Module& m, const MemoryConfig& config = {},
+                           const std::string& planner = "greedy") {
   make_outputs_ownable(m);
   Planned p;
   auto values = storage_values(m, config);
@@ -84,14 +86,33 @@ inline Tensor small_integers(const TensorType& type, Rng& rng) {
     const auto v = static_cast<std::int64_t>(rng.below(9)) - 4;
     const auto put = [&](auto x) { std::memcpy(t.bytes.data() + i * sizeof x, &x, sizeof x); };
     switch (type.dtype) {
-      case DType::f32: put(static_cast<float>(v)); break;
-      case DType::f64: put(static_cast<double>(v)); break;
-      case DType::i64: case DType::u64: put(v); break;
-      case DType::i32: case DType::u32: put(static_cast<std::int32_t>(v)); break;
-      case DType::i16: case DType::u16: put(static_cast<std::int16_t>(v)); break;
-      case DType::boolean: put(static_cast<std::uint8_t>(v & 1)); break;
-      case DType::i8: case DType::u8: put(static_cast<std::int8_t>(v)); break;
-      default: break;  // zeros
+      case DType::f32:
+        put(static_cast<float>(v));
+        break;
+      case DType::f64:
+        put(static_cast<double>(v));
+        break;
+      case DType::i64:
+      case DType::u64:
+        put(v);
+        break;
+      case DType::i32:
+      case DType::u32:
+        put(static_cast<std::int32_t>(v));
+        break;
+      case DType::i16:
+      case DType::u16:
+        put(static_cast<std::int16_t>(v));
+        break;
+      case DType::boolean:
+        put(static_cast<std::uint8_t>(v & 1));
+        break;
+      case DType::i8:
+      case DType::u8:
+        put(static_cast<std::int8_t>(v));
+        break;
+      default:
+        break;  // zeros
     }
   }
   return t;
@@ -99,14 +120,16 @@ inline Tensor small_integers(const TensorType& type, Rng& rng) {
 inline std::vector<Tensor> random_inputs(const Module& m, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<Tensor> in;
-  for (const NodeResult& r : m.main()->body.entry->results) in.push_back(small_integers(r.type, rng));
+  for (const NodeResult& r : m.main()->body.entry->results)
+    in.push_back(small_integers(r.type, rng));
   return in;
 }
 
 /// Bitwise, with types.
 inline bool same_tensors(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Tensor& x, const Tensor& y) { return x.type == y.type && x.bytes == y.bytes; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.type == y.type && x.bytes == y.bytes;
+  });
 }
 
 /// Runs on the reference executor and compares with the evaluator; returns the poisoned bytes.

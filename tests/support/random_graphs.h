@@ -1,5 +1,6 @@
-// Seeded random graphs out of whatever the op table offers: every op with a compute description that is exact on small
-// integers is tried, with random operands and attributes; type inference says which of them mean something.
+// Seeded random graphs out of whatever the op table offers: every op with a compute description
+// that is exact on small integers is tried, with random operands and attributes; type inference
+// says which of them mean something.
 #ifndef TENON_TESTS_SUPPORT_RANDOM_GRAPHS_H
 #define TENON_TESTS_SUPPORT_RANDOM_GRAPHS_H
 
@@ -14,7 +15,8 @@ namespace tenon::test {
 
 class RandomGraph {
  public:
-  RandomGraph(std::shared_ptr<const OpTable> ops, std::uint64_t seed) : m_(std::move(ops)), rng_(seed) {
+  RandomGraph(std::shared_ptr<const OpTable> ops, std::uint64_t seed)
+      : m_(std::move(ops)), rng_(seed) {
     for (std::uint32_t i = node::count; i < m_.ops().size(); ++i) {
       const OpDef& def = m_.ops()[OpId{i}];
       if (def.compute && !def.effect) usable_.push_back(OpId{i});
@@ -32,7 +34,9 @@ class RandomGraph {
     const std::uint64_t n_results = 1 + rng_.below(4);
     for (std::uint64_t j = 0; j < n_results; ++j) {
       // Mostly late values; at times an input, a constant or an earlier result again.
-      const std::uint64_t back = rng_.chance(70) ? rng_.below(std::min<std::uint64_t>(4, values_.size())) : rng_.below(values_.size());
+      const std::uint64_t back = rng_.chance(70)
+                                     ? rng_.below(std::min<std::uint64_t>(4, values_.size()))
+                                     : rng_.below(values_.size());
       f.body.results.push_back(values_[values_.size() - 1 - back]);
       f.result_names.push_back(fmt::format("out{}", j));
     }
@@ -43,7 +47,11 @@ class RandomGraph {
   static constexpr std::uint64_t max_elements = 96;
 
   Function& f() { return m_.functions[0]; }
-  Value any() { return values_[rng_.chance(60) ? values_.size() - 1 - rng_.below(std::min<std::uint64_t>(3, values_.size())) : rng_.below(values_.size())]; }
+  Value any() {
+    return values_[rng_.chance(60)
+                       ? values_.size() - 1 - rng_.below(std::min<std::uint64_t>(3, values_.size()))
+                       : rng_.below(values_.size())];
+  }
   std::int64_t extent() {
     static constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8};
     return rng_.chance(4) ? 0 : sizes[rng_.below(6)];
@@ -61,7 +69,8 @@ class RandomGraph {
     const std::uint64_t count = 1 + rng_.below(3);
     for (std::uint64_t i = 0; i < count; ++i) {
       const DType t = rng_.chance(60) ? DType::f32 : DType::i32;
-      n.results.push_back({{t, rng_.chance(70) ? common_ : shape()}, f().next_id++, fmt::format("in{}", i)});
+      n.results.push_back(
+          {{t, rng_.chance(70) ? common_ : shape()}, f().next_id++, fmt::format("in{}", i)});
     }
     f().body.entry = m_.make(std::move(n));
     for (std::uint32_t i = 0; i < count; ++i) values_.push_back(f().param(i));
@@ -81,7 +90,10 @@ class RandomGraph {
     const std::uint64_t what = rng_.below(100);
     if (what < 6) return constant();
     if (what < 18) return view();
-    if (what < 21) return one({.op = node::debug, .operands = {values_.back()}, .attrs = {{"label", std::string("d")}}}, values_.back().type());
+    if (what < 21)
+      return one(
+          {.op = node::debug, .operands = {values_.back()}, .attrs = {{"label", std::string("d")}}},
+          values_.back().type());
     if (what < 24) {
       const Value v = any();
       return one({.op = node::copy, .operands = {v}}, v.type());
@@ -98,7 +110,8 @@ class RandomGraph {
     for (std::uint64_t i = 0; i < *elements(t); ++i) {
       const auto v = static_cast<std::int32_t>(rng_.below(3)) - 1;
       const auto x = static_cast<float>(v);
-      std::memcpy(bytes.data() + 4 * i, t.dtype == DType::f32 ? static_cast<const void*>(&x) : &v, 4);
+      std::memcpy(bytes.data() + 4 * i, t.dtype == DType::f32 ? static_cast<const void*>(&x) : &v,
+                  4);
     }
     one({.op = node::constant, .attrs = {{"value", make_constant(t, std::move(bytes))}}}, t);
   }
@@ -109,7 +122,9 @@ class RandomGraph {
     const std::uint64_t n = *elements(v.type()), element = bits(v.type().dtype) / 8;
     const std::uint64_t from = rng_.chance(50) ? 0 : rng_.below(n + 1);
     const std::uint64_t count = rng_.chance(50) ? n - from : rng_.below(n - from + 1);
-    one({.op = node::view, .operands = {v}, .attrs = {{"offset", static_cast<std::int64_t>(from * element)}}},
+    one({.op = node::view,
+         .operands = {v},
+         .attrs = {{"offset", static_cast<std::int64_t>(from * element)}}},
         {v.type().dtype, ::tenon::Shape{static_cast<std::int64_t>(count)}});
   }
 
@@ -148,9 +163,12 @@ class RandomGraph {
   bool op() {
     const OpId id = usable_[rng_.below(usable_.size())];
     const OpDef& def = m_.ops()[id];
-    const std::uint64_t n = def.min_operands + rng_.below(std::min(def.max_operands, def.min_operands + 2) - def.min_operands + 1);
+    const std::uint64_t n =
+        def.min_operands +
+        rng_.below(std::min(def.max_operands, def.min_operands + 2) - def.min_operands + 1);
     std::vector<Value> operands;
-    for (std::uint64_t k = 0; k < n; ++k) operands.push_back(k > 0 && rng_.chance(20) ? operands[0] : any());
+    for (std::uint64_t k = 0; k < n; ++k)
+      operands.push_back(k > 0 && rng_.chance(20) ? operands[0] : any());
     Attrs attrs;
     for (const AttrSpec& a : def.attrs) {
       if (!a.dflt || rng_.chance(50)) attribute(a, operands, attrs);
@@ -170,24 +188,33 @@ class RandomGraph {
     return true;
   }
 
-  /// Whether all its scalar operations are exact; what a chain of small integers may still round, all compute alike.
+  /// Whether all its scalar operations are exact; what a chain of small integers may still round,
+  /// all compute alike.
   bool exact(const Node& n) const {
     auto compute = compute_of(m_, n);
-    return compute && std::none_of(compute->exprs.begin(), compute->exprs.end(), [](const te::Expr& e) {
-      return e.kind == te::Kind::scalar && is_transcendental(e.op);
-    });
+    return compute &&
+           std::none_of(compute->exprs.begin(), compute->exprs.end(), [](const te::Expr& e) {
+             return e.kind == te::Kind::scalar && is_transcendental(e.op);
+           });
   }
 
   void attribute(const AttrSpec& a, const std::vector<Value>& operands, Attrs& attrs) {
     const std::size_t rank = operands.empty() ? 0 : operands[0].type().rank();
     switch (a.kind) {
-      case AttrKind::boolean: return attrs.set(a.name, rng_.chance(50));
-      case AttrKind::integer: return attrs.set(a.name, static_cast<std::int64_t>(rng_.below(rank + 1)));
-      case AttrKind::real: return attrs.set(a.name, static_cast<double>(rng_.below(3)));
-      case AttrKind::ints: return attrs.set(a.name, integers(operands, rank));
-      case AttrKind::dtype: return attrs.set(a.name, rng_.chance(50) ? DType::f32 : DType::i32);
-      case AttrKind::type: return attrs.set(a.name, operands.empty() ? TensorType{} : operands[0].type());
-      default: return;
+      case AttrKind::boolean:
+        return attrs.set(a.name, rng_.chance(50));
+      case AttrKind::integer:
+        return attrs.set(a.name, static_cast<std::int64_t>(rng_.below(rank + 1)));
+      case AttrKind::real:
+        return attrs.set(a.name, static_cast<double>(rng_.below(3)));
+      case AttrKind::ints:
+        return attrs.set(a.name, integers(operands, rank));
+      case AttrKind::dtype:
+        return attrs.set(a.name, rng_.chance(50) ? DType::f32 : DType::i32);
+      case AttrKind::type:
+        return attrs.set(a.name, operands.empty() ? TensorType{} : operands[0].type());
+      default:
+        return;
     }
   }
 
@@ -196,13 +223,16 @@ class RandomGraph {
     std::vector<std::int64_t> out;
     switch (rng_.below(4)) {
       case 0:
-        for (std::size_t i = 0; i < rank; ++i) out.insert(out.begin() + static_cast<std::ptrdiff_t>(rng_.below(i + 1)), static_cast<std::int64_t>(i));
+        for (std::size_t i = 0; i < rank; ++i)
+          out.insert(out.begin() + static_cast<std::ptrdiff_t>(rng_.below(i + 1)),
+                     static_cast<std::int64_t>(i));
         return out;
       case 1:
         if (rank > 0) out.push_back(static_cast<std::int64_t>(rng_.below(rank)));
         return out;
       case 2:
-        for (std::size_t i = 0; i < rank * (1 + rng_.below(2)); ++i) out.push_back(static_cast<std::int64_t>(rng_.below(3)));
+        for (std::size_t i = 0; i < rank * (1 + rng_.below(2)); ++i)
+          out.push_back(static_cast<std::int64_t>(rng_.below(3)));
         return out;
       default:
         if (!operands.empty()) {
@@ -221,7 +251,9 @@ class RandomGraph {
   std::vector<const Node*> nodes_;
 };
 
-inline Module random_graph(std::shared_ptr<const OpTable> ops, std::uint64_t seed) { return RandomGraph(std::move(ops), seed).run(); }
+inline Module random_graph(std::shared_ptr<const OpTable> ops, std::uint64_t seed) {
+  return RandomGraph(std::move(ops), seed).run();
+}
 
 }  // namespace tenon::test
 

@@ -22,7 +22,8 @@ Module sample() {
   return b.finish({b.call("y", {d, w}, i32(8))});
 }
 
-/// The same program with the bytes of value `from` at the place of `to`, as a planner without a judge might have it.
+/// The same program with the bytes of value `from` at the place of `to`, as a planner without a
+/// judge might have it.
 ExecProgram planted(const Module& m, Planned& p, const std::string& from, const std::string& to) {
   StoragePlan wrong = p.plan;
   for (std::size_t k = 0; k < p.request.tokens.size(); ++k) {
@@ -47,7 +48,8 @@ TEST_CASE("program: arguments are resolved, pools are exact") {
   CHECK(a.args[2].bytes == 32);
   CHECK(a.args.size() == 4);  // in, in, out, scratch
   CHECK(p.program.steps[3].args.back() == ArgPlace{ArgPlace::Kind::output, 0, 0, 32});
-  for (std::size_t i = 0; i < p.program.pools.size(); ++i) CHECK(p.program.pools[i].bytes == p.plan.pools[i].peak);
+  for (std::size_t i = 0; i < p.program.pools.size(); ++i)
+    CHECK(p.program.pools[i].bytes == p.plan.pools[i].peak);
   CHECK(p.program.pools[1].kind == ExecPool::Kind::constants);
   CHECK(p.program.pools[2].kind == ExecPool::Kind::worker);
   CHECK(p.program.kernels.size() == 4);
@@ -103,7 +105,8 @@ TEST_CASE("program: every planted overlap of values that live together changes t
   const std::vector<Tensor> in = random_inputs(m, 5);
   const auto expected = evaluate(m, *m.main(), in);
   REQUIRE(expected);
-  const std::pair<std::string, std::string> wrong[] = {{"c", "a"}, {"a", "c"}, {"a.b3", "a"}, {"a", "a.b3"}, {"d", "a"}};
+  const std::pair<std::string, std::string> wrong[] = {
+      {"c", "a"}, {"a", "c"}, {"a.b3", "a"}, {"a", "a.b3"}, {"d", "a"}};
   for (const auto& [from, to] : wrong) {
     auto run = run_reference(m, planted(m, p, from, to), in);
     REQUIRE_MESSAGE(run, text(run.status()));
@@ -123,7 +126,8 @@ TEST_CASE("program: bytes are poisoned as soon as they are dead, so a stale read
   stale.steps[2].args[0] = p.program.steps[0].args[1];
   auto run = run_reference(m, stale, random_inputs(m, 1));
   REQUIRE(run);
-  for (const std::int32_t v : run->outputs[0].as<std::int32_t>()) CHECK(v == 1 - 1);  // 1 + 0xffffffff
+  for (const std::int32_t v : run->outputs[0].as<std::int32_t>())
+    CHECK(v == 1 - 1);  // 1 + 0xffffffff
 }
 
 TEST_CASE("program: memory that nobody wrote is poison") {

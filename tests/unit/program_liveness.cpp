@@ -11,10 +11,13 @@ using Live = std::vector<Lifetime>;
 
 const MemoryConfig planned_io{.io_planned = true};
 
-bool related(const Planned& p, StorageRelation::Kind kind, const std::string& a, const std::string& b, std::uint64_t delta = 0) {
-  return std::any_of(p.values.relations.begin(), p.values.relations.end(), [&](const StorageRelation& r) {
-    return r.kind == kind && p.values.values[r.a].name == a && p.values.values[r.b].name == b && r.delta == delta;
-  });
+bool related(const Planned& p, StorageRelation::Kind kind, const std::string& a,
+             const std::string& b, std::uint64_t delta = 0) {
+  return std::any_of(p.values.relations.begin(), p.values.relations.end(),
+                     [&](const StorageRelation& r) {
+                       return r.kind == kind && p.values.values[r.a].name == a &&
+                              p.values.values[r.b].name == b && r.delta == delta;
+                     });
 }
 
 }  // namespace
@@ -30,7 +33,8 @@ TEST_CASE("liveness: a chain needs two places, whatever its length") {
   CHECK(greedy.value("s3")->live == Live{{3, 5}});
   CHECK(greedy.peak("ram") == 128);
   CHECK(naive.peak("ram") == 9 * 64);
-  CHECK(run_and_compare(m, greedy) == 8 * 64);  // s0 .. s7 die; after the last step nothing is left to protect
+  CHECK(run_and_compare(m, greedy) ==
+        8 * 64);  // s0 .. s7 die; after the last step nothing is left to protect
   CHECK(run_and_compare(m, naive) == 8 * 64);
 }
 
@@ -98,7 +102,8 @@ TEST_CASE("liveness: view of a view, at offsets; parts say what is occupied when
   CHECK(run_and_compare(m, p) == 48 + 16 + 32);
 }
 
-TEST_CASE("liveness: inputs are live from step 0, outputs to the end, when they are planned (F14)") {
+TEST_CASE(
+    "liveness: inputs are live from step 0, outputs to the end, when they are planned (F14)") {
   LoweredModule b({{"x", i32(8)}, {"late", i32(8)}});
   const Value t = b.call("t", {b.in(0)}, i32(8));
   const Value y = b.call("y", {t}, i32(8));
@@ -116,7 +121,9 @@ TEST_CASE("liveness: inputs are live from step 0, outputs to the end, when they 
   run_and_compare(m, p);
 }
 
-TEST_CASE("normalise: returned inputs, constants, duplicates and parts become copies; nothing else does") {
+TEST_CASE(
+    "normalise: returned inputs, constants, duplicates and parts become copies; nothing else "
+    "does") {
   LoweredModule b({{"x", i32(8)}});
   const Value c = b.constant("c", {1, 2, 3});
   const Value y = b.call("y", {b.in(0), c}, i32(8));
@@ -163,9 +170,14 @@ TEST_CASE("normalise: a view at an offset that breaks a kernel's alignment is co
 
 TEST_CASE("liveness: arms of an `if` have lifetimes of their own (F08)") {
   const auto arms = [](LoweredModule& b, Value x, const std::string& n) {
-    return b.branch("r" + n, b.in(1), {i32(8)},
-                    [&](LoweredModule& t) { return std::vector{t.call("b" + n, {t.call("then" + n, {x}, i32(8))}, i32(8))}; },
-                    [&](LoweredModule& t) { return std::vector{t.call("d" + n, {t.call("else" + n, {x}, i32(8))}, i32(8))}; })[0];
+    return b.branch(
+        "r" + n, b.in(1), {i32(8)},
+        [&](LoweredModule& t) {
+          return std::vector{t.call("b" + n, {t.call("then" + n, {x}, i32(8))}, i32(8))};
+        },
+        [&](LoweredModule& t) {
+          return std::vector{t.call("d" + n, {t.call("else" + n, {x}, i32(8))}, i32(8))};
+        })[0];
   };
   LoweredModule b({{"x", i32(8)}, {"c", {DType::boolean, ::tenon::Shape{}}}});
   const Value r1 = arms(b, b.in(0), "1");
@@ -189,9 +201,12 @@ TEST_CASE("liveness: arms of an `if` have lifetimes of their own (F08)") {
 TEST_CASE("liveness: what one arm needs is free in the other") {
   LoweredModule b({{"x", i32(8)}, {"c", {DType::boolean, ::tenon::Shape{}}}});
   const Value only_else = b.call("only_else", {b.in(0)}, i32(8));
-  const Value r = b.branch("r", b.in(1), {i32(8)},
-                           [&](LoweredModule& t) { return std::vector{t.call("e", {t.call("d", {t.in(0)}, i32(8))}, i32(8))}; },
-                           [&](LoweredModule& t) { return std::vector{t.call("f", {only_else}, i32(8))}; })[0];
+  const Value r = b.branch(
+      "r", b.in(1), {i32(8)},
+      [&](LoweredModule& t) {
+        return std::vector{t.call("e", {t.call("d", {t.in(0)}, i32(8))}, i32(8))};
+      },
+      [&](LoweredModule& t) { return std::vector{t.call("f", {only_else}, i32(8))}; })[0];
   Module m = b.finish({r});
   const Planned p = plan_module(m);
   CHECK(p.value("only_else")->live == Live{{0, 2}, {4, 5}});  // step 1 is the `if` itself
@@ -200,24 +215,32 @@ TEST_CASE("liveness: what one arm needs is free in the other") {
   for (std::uint64_t seed = 0; seed < 8; ++seed) run_and_compare(m, p, seed);
 }
 
-TEST_CASE("liveness: arms that return outer values, constants or one value twice; nested and empty arms") {
-  LoweredModule b({{"x", i32(8)}, {"c", {DType::boolean, ::tenon::Shape{}}}, {"d", {DType::boolean, ::tenon::Shape{}}}});
+TEST_CASE(
+    "liveness: arms that return outer values, constants or one value twice; nested and empty "
+    "arms") {
+  LoweredModule b({{"x", i32(8)},
+                   {"c", {DType::boolean, ::tenon::Shape{}}},
+                   {"d", {DType::boolean, ::tenon::Shape{}}}});
   const Value y = b.call("y", {b.in(0)}, i32(8));
-  const auto r = b.branch("r", b.in(1), {i32(8), i32(8)},
+  const auto r = b.branch(
+      "r", b.in(1), {i32(8), i32(8)},
       [&](LoweredModule& t) {
-        const Value in = t.branch("n", t.in(2), {i32(8)}, [&](LoweredModule&) { return std::vector{y}; },
-                                  [&](LoweredModule& u) { return std::vector{u.call("q", {y}, i32(8))}; })[0];
+        const Value in = t.branch(
+            "n", t.in(2), {i32(8)}, [&](LoweredModule&) { return std::vector{y}; },
+            [&](LoweredModule& u) { return std::vector{u.call("q", {y}, i32(8))}; })[0];
         return std::vector{in, in};
       },
       [&](LoweredModule& t) {
         const Value k = t.constant("k", {1, 2, 3, 4, 5, 6, 7, 8});
         return std::vector{y, k};
       });
-  b.branch("none", b.in(2), {}, [](LoweredModule&) { return std::vector<Value>{}; },
-           [](LoweredModule&) { return std::vector<Value>{}; });
+  b.branch(
+      "none", b.in(2), {}, [](LoweredModule&) { return std::vector<Value>{}; },
+      [](LoweredModule&) { return std::vector<Value>{}; });
   const Value z = b.call("z", {r[0], y}, i32(8));
   Module m = b.finish({z, r[1]});
-  const Planned p = plan_module(m), naive = plan_module(m, {}, "naive"), inside = plan_module(m, planned_io);
+  const Planned p = plan_module(m), naive = plan_module(m, {}, "naive"),
+                inside = plan_module(m, planned_io);
   for (std::uint64_t seed = 0; seed < 16; ++seed) {
     run_and_compare(m, p, seed);
     run_and_compare(m, naive, seed);
@@ -273,7 +296,9 @@ TEST_CASE("liveness: in-place only where the operand dies, seen through all its 
       const Value a = b.call("a", {b.in(0)}, i32(8)), a2 = b.call("a2", {a}, i32(8));
       const Value y = b.call("y", {a2}, i32(8), inplace);
       Module m = keep ? b.finish({y}) : b.finish({a2, y});
-      const Planned p = plan_module(m, {.io_planned = true, .keep = keep ? std::vector<std::string>{"a2"} : std::vector<std::string>{}});
+      const Planned p = plan_module(
+          m, {.io_planned = true,
+              .keep = keep ? std::vector<std::string>{"a2"} : std::vector<std::string>{}});
       CHECK_FALSE(related(p, StorageRelation::Kind::inplace, "a2", "y"));
       run_and_compare(m, p);
     }
@@ -318,7 +343,8 @@ TEST_CASE("liveness: in-place only where the operand dies, seen through all its 
 
 TEST_CASE("liveness: constants live always, in their own pool, identical ones once (F15)") {
   LoweredModule b({{"x", i32(8)}});
-  const Value c = b.constant("c", std::vector<std::int32_t>(250, 3)), twin = b.constant("twin", std::vector<std::int32_t>(250, 3));
+  const Value c = b.constant("c", std::vector<std::int32_t>(250, 3)),
+              twin = b.constant("twin", std::vector<std::int32_t>(250, 3));
   const Value other = b.constant("other", {1, 2}), unused = b.constant("unused", {7});
   const Value part = b.view("part", twin, i32(10), 40);
   static_cast<void>(unused);
@@ -347,7 +373,8 @@ TEST_CASE("liveness: values of 0 bytes need no storage (F28)") {
   run_and_compare(m, plan_module(m, planned_io));
 }
 
-TEST_CASE("liveness: scratch is planned with the activations, worker scratch in a pool of its own") {
+TEST_CASE(
+    "liveness: scratch is planned with the activations, worker scratch in a pool of its own") {
   LoweredModule b({{"x", i32(8)}});
   const Value a = b.call("a", {b.in(0)}, i32(64));
   const Value s = b.call("s", {a}, i32(8), {.shared = {100, 28}, .worker = 48});
@@ -364,7 +391,8 @@ TEST_CASE("liveness: scratch is planned with the activations, worker scratch in 
   run_and_compare(m, p);
 }
 
-TEST_CASE("liveness: modules that are not lowered, sizes that are not known, loops: refused by name") {
+TEST_CASE(
+    "liveness: modules that are not lowered, sizes that are not known, loops: refused by name") {
   const auto refuse = [](Module m, int code, const std::string& word) {
     auto v = storage_values(m, {});
     REQUIRE_FALSE(v);

@@ -19,9 +19,17 @@ Module sample() {
 
 MemoryConfig board() {
   MemoryConfig c;
-  c.pools = {{.id = "dtcm", .capacity = 128, .base = 0x1000, .access = {{"m7", Access::write}}, .read_cost = 1, .write_cost = 1},
+  c.pools = {{.id = "dtcm",
+              .capacity = 128,
+              .base = 0x1000,
+              .access = {{"m7", Access::write}},
+              .read_cost = 1,
+              .write_cost = 1},
              {.id = "sram", .base = 0x8000, .read_cost = 2, .write_cost = 4},
-             {.id = "flash", .access = {{"m7", Access::read}, {"npu", Access::read}}, .holds = {Holds::constants}, .read_cost = 6}};
+             {.id = "flash",
+              .access = {{"m7", Access::read}, {"npu", Access::read}},
+              .holds = {Holds::constants},
+              .read_cost = 6}};
   return c;
 }
 
@@ -43,14 +51,16 @@ void refused(const MemoryConfig& c, int code, const std::vector<std::string>& wo
   REQUIRE_FALSE(v);
   const std::string said = text(v.status());
   CHECK_MESSAGE(v.errors()[0].code == code, said);
-  for (const std::string& w : words) CHECK_MESSAGE(said.find(w) != std::string::npos, said, " / ", w);
+  for (const std::string& w : words)
+    CHECK_MESSAGE(said.find(w) != std::string::npos, said, " / ", w);
 }
 
 using Pools = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("placement: without pools the defaults; without rules every pool that may hold it, in order") {
+TEST_CASE(
+    "placement: without pools the defaults; without rules every pool that may hold it, in order") {
   const StorageValues d = good({});
   CHECK(d.pools.size() == 3);
   CHECK(pools_of(d, "alpha") == Pools{0});
@@ -78,7 +88,9 @@ TEST_CASE("placement: costs are bytes moved times the pool's figures") {
   }
 }
 
-TEST_CASE("placement: the first rule that matches decides; views follow their base unless a rule names them") {
+TEST_CASE(
+    "placement: the first rule that matches decides; views follow their base unless a rule names "
+    "them") {
   MemoryConfig c;
   c.pools = {{.id = "a"}, {.id = "b"}, {.id = "k", .holds = {Holds::constants}}};
   c.place = {{.value = "al*a", .pools = {"b"}},
@@ -100,14 +112,17 @@ TEST_CASE("placement: the first rule that matches decides; views follow their ba
   for (const StorageToken& t : request->tokens) {
     if (t.name == "alpha") CHECK(t.pools == Pools{1});  // what both allow
   }
-  c.place = {{.on = "npu", .pools = {"b"}}, {.role = Role::constant, .pools = {"k"}}, {.pools = {"a"}}};
+  c.place = {
+      {.on = "npu", .pools = {"b"}}, {.role = Role::constant, .pools = {"k"}}, {.pools = {"a"}}};
   CHECK(pools_of(good(c), "beta") == Pools{1});
   CHECK(pools_of(good(c), "alpha") == Pools{0});
 }
 
 TEST_CASE("placement: a pin is an address where the pool has a base, else an offset") {
   MemoryConfig c = board();
-  c.place = {{.value = "alpha", .pools = {"sram"}, .at = 0x8040}, {.role = Role::constant, .pools = {"flash"}}, {.pools = {"sram"}}};
+  c.place = {{.value = "alpha", .pools = {"sram"}, .at = 0x8040},
+             {.role = Role::constant, .pools = {"flash"}},
+             {.pools = {"sram"}}};
   Module m = sample();
   const Planned p = plan_module(m, c);
   CHECK(p.value("alpha")->at == 0x40u);
@@ -149,11 +164,14 @@ TEST_CASE("placement: what is wrong is refused with names, reasons and the neare
   refused(with({{.op = "k_gamma", .pools = {"sram"}}, all}), 4205, {"k_gamma"});
   refused(with({{.value = "x", .pools = {"sram"}}, all}), 4205, {"the caller owns", "io: planned"});
   refused(with({{.role = Role::constant, .pools = {"flash"}}}), 4206, {"alpha", "no rule"});
-  refused(with({{.value = "alpha", .pools = {"dtcm", "flash"}}, all}), 4206, {"`alpha`", "target `npu` cannot read pool `dtcm`", "does not hold data"});
+  refused(with({{.value = "alpha", .pools = {"dtcm", "flash"}}, all}), 4206,
+          {"`alpha`", "target `npu` cannot read pool `dtcm`", "does not hold data"});
   refused(with({{.value = "*a", .pools = {"sram"}, .at = 0x8000}, all}), 4207, {"alpha", "beta"});
-  refused(with({{.value = "alpha", .pools = {"sram", "dtcm"}, .at = 0x8000}, all}), 4207, {"2 pools"});
+  refused(with({{.value = "alpha", .pools = {"sram", "dtcm"}, .at = 0x8000}, all}), 4207,
+          {"2 pools"});
   refused(with({{.value = "alpha", .pools = {"sram"}, .at = 0x10}, all}), 4207, {"0x10", "0x8000"});
-  refused(with({{.pools = {"sram", "flash"}}, {.value = "alpha", .pools = {"sram"}, .at = 0x8000}}), 4207, {"decides"});
+  refused(with({{.pools = {"sram", "flash"}}, {.value = "alpha", .pools = {"sram"}, .at = 0x8000}}),
+          4207, {"decides"});
   MemoryConfig keep = board();
   keep.keep = {"alpa"};
   refused(keep, 4208, {"alpa", "`alpha`"});
@@ -163,7 +181,9 @@ TEST_CASE("placement: what is wrong is refused with names, reasons and the neare
   MemoryConfig no_constants = board();
   no_constants.pools.pop_back();
   refused(no_constants, 4206, {"weights", "does not hold constants"});
-  MemoryConfig optional = with({{.value = "nobody", .pools = {"sram"}, .optional = true}, {.role = Role::state, .pools = {"sram"}}, all});
+  MemoryConfig optional = with({{.value = "nobody", .pools = {"sram"}, .optional = true},
+                                {.role = Role::state, .pools = {"sram"}},
+                                all});
   CHECK(storage_values(sample(), optional));
 }
 
