@@ -17,7 +17,8 @@ namespace {
 
 using te::ExprId;
 
-/// Fewer output elements than this and a longer reduction: the lanes extend over the reduction instead.
+/// Fewer output elements than this and a longer reduction: the lanes extend over the reduction
+/// instead.
 constexpr std::int64_t few_outputs = 64;
 
 std::int64_t count_of(const std::vector<te::Axis>& axes) {
@@ -30,7 +31,12 @@ std::int64_t count_of(const std::vector<te::Axis>& axes) {
 class StageRun {
  public:
   StageRun(const te::Compute& c, const te::Stage& s, const Memory& m, std::byte* out)
-      : c_(c), s_(s), m_(m), out_(out), outputs_(count_of(s.axes)), points_(count_of(s.reduce)),
+      : c_(c),
+        s_(s),
+        m_(m),
+        out_(out),
+        outputs_(count_of(s.axes)),
+        points_(count_of(s.reduce)),
         width_(register_width(s.dtype)) {
     for (ExprId id : te::reachable(c, s.value))
       if (c.exprs[id].kind == te::Kind::reduce) reduce_ = id;
@@ -42,19 +48,24 @@ class StageRun {
     outer_.emplace(c_, s_, s_.value, 0, s_.axes.size(), reduce_, lanes);
     across_ = reduce_ != te::none && outputs_ < few_outputs && points_ > outputs_;
     if (reduce_ != te::none) {
-      const auto inner_lanes = across_ ? static_cast<std::size_t>(std::min<std::int64_t>(points_, block)) : lanes;
+      const auto inner_lanes =
+          across_ ? static_cast<std::size_t>(std::min<std::int64_t>(points_, block)) : lanes;
       const std::size_t rank = s_.axes.size();
-      inner_.emplace(c_, s_, c_.exprs[reduce_].args[0], across_ ? rank : 0, across_ ? rank + s_.reduce.size() : rank,
-                     te::none, inner_lanes, !across_ && c_.exprs[reduce_].fold == te::Fold::sum);
+      inner_.emplace(c_, s_, c_.exprs[reduce_].args[0], across_ ? rank : 0,
+                     across_ ? rank + s_.reduce.size() : rank, te::none, inner_lanes,
+                     !across_ && c_.exprs[reduce_].fold == te::Fold::sum);
     }
     if (std::string why = error(); !why.empty()) return why;
     for (std::int64_t at = 0; at < outputs_; at += static_cast<std::int64_t>(lanes))
-      one_block(at, static_cast<std::size_t>(std::min<std::int64_t>(outputs_ - at, static_cast<std::int64_t>(lanes))));
+      one_block(at, static_cast<std::size_t>(
+                        std::min<std::int64_t>(outputs_ - at, static_cast<std::int64_t>(lanes))));
     return error();
   }
 
  private:
-  const std::string& error() const { return outer_->error().empty() && inner_ ? inner_->error() : outer_->error(); }
+  const std::string& error() const {
+    return outer_->error().empty() && inner_ ? inner_->error() : outer_->error();
+  }
 
   void one_block(std::int64_t first, std::size_t count) {
     if (reduce_ != te::none) {
@@ -69,7 +80,8 @@ class StageRun {
       }
     }
     outer_->place(first, count, m_);
-    std::memmove(out_ + static_cast<std::size_t>(first) * width_, outer_->result(), count * width_);  // may be in place
+    std::memmove(out_ + static_cast<std::size_t>(first) * width_, outer_->result(),
+                 count * width_);  // may be in place
   }
 
   /// acc[j] = fold over all reduction points, for the output elements of the block.
@@ -93,7 +105,8 @@ class StageRun {
     }
   }
 
-  /// To the next reduction point, row-major; gives the outermost axis that moved, or their number at the end.
+  /// To the next reduction point, row-major; gives the outermost axis that moved, or their number
+  /// at the end.
   std::size_t advance(std::vector<std::int64_t>& at) const {
     for (std::size_t k = at.size(); k-- > 0;) {
       if (++at[k] < s_.reduce[k].extent) return k;
@@ -108,7 +121,8 @@ class StageRun {
     for (std::size_t k = s_.axes.size(); k-- > 0; element /= s_.axes[k].extent)
       if (s_.axes[k].extent) inner_->set(k, element % s_.axes[k].extent);
     for (std::int64_t at = 0; at < points_; at += static_cast<std::int64_t>(block)) {
-      const auto n = static_cast<std::size_t>(std::min<std::int64_t>(points_ - at, static_cast<std::int64_t>(block)));
+      const auto n = static_cast<std::size_t>(
+          std::min<std::int64_t>(points_ - at, static_cast<std::int64_t>(block)));
       inner_->place(at, n, m_);
       inner_->run(1, m_);
       if (!is_narrow(e.dtype)) {
@@ -144,7 +158,8 @@ std::vector<std::int64_t> last_uses(const te::Compute& c) {
 
 }  // namespace
 
-std::string run(const te::Compute& c, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
+                std::span<std::byte* const> outputs) {
   const std::size_t n_tensors = c.inputs.size() + c.stages.size();
   Memory memory(n_tensors, nullptr);
   std::vector<std::vector<std::byte>> own(n_tensors);
@@ -163,16 +178,19 @@ std::string run(const te::Compute& c, std::span<const std::byte* const> inputs, 
     const te::Stage& stage = c.stages[s];
     const std::uint32_t t = c.tensor_of_stage(s);
     auto k = std::find(c.outputs.begin(), c.outputs.end(), s) - c.outputs.begin();
-    const bool is_output = k < static_cast<std::ptrdiff_t>(c.outputs.size()), narrowed = is_narrow(stage.dtype);
+    const bool is_output = k < static_cast<std::ptrdiff_t>(c.outputs.size()),
+               narrowed = is_narrow(stage.dtype);
     std::byte* out = is_output ? outputs[static_cast<std::size_t>(k)] : nullptr;
     if (!is_output || narrowed) own[t].resize(bytes_for(t));
     std::byte* registers = own[t].empty() ? out : own[t].data();
     memory[t] = registers;
     if (std::string why = StageRun(c, stage, memory, registers).run(); !why.empty())
       return fmt::format("stage `{}`: {}", stage.name, why);
-    if (is_output && narrowed) pack(stage.dtype, registers, out, *elements(TensorType(stage.dtype, stage.shape())));
+    if (is_output && narrowed)
+      pack(stage.dtype, registers, out, *elements(TensorType(stage.dtype, stage.shape())));
     for (std::uint32_t u = 0; u <= t; ++u)
-      if (last[u] <= static_cast<std::int64_t>(s) && !own[u].empty()) std::vector<std::byte>().swap(own[u]);
+      if (last[u] <= static_cast<std::int64_t>(s) && !own[u].empty())
+        std::vector<std::byte>().swap(own[u]);
   }
   return "";
 }
@@ -181,7 +199,8 @@ std::string run(const te::Compute& c, std::span<const std::byte* const> inputs, 
 
 namespace tenon {
 
-void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs,
+              std::span<std::byte* const> outputs) {
   if (std::string why = eval::run(c, inputs, outputs); !why.empty()) TENON_BUG(why);
 }
 

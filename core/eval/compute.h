@@ -11,7 +11,8 @@
 namespace tenon::eval {
 
 /// As evaluate(Compute); what went wrong (an index out of bounds), or empty. `c` passes te::check.
-std::string run(const te::Compute& c, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
+std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
+                std::span<std::byte* const> outputs);
 
 }  // namespace tenon::eval
 

@@ -1,5 +1,5 @@
-// evaluate(Module, Function): one node after the other. Regions and calls nest in C++ calls, to a stated depth; chains do
-// not nest.
+// evaluate(Module, Function): one node after the other. Regions and calls nest in C++ calls, to a
+// stated depth; chains do not nest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,8 @@ Tensor copy_of(const Held& h) { return {h.type, {h.bytes, h.bytes + *byte_size(h
 
 using Helds = std::vector<Held>;
 
-/// Per body: which values die after which node. Values of outer bodies count as used by the node that has the region.
+/// Per body: which values die after which node. Values of outer bodies count as used by the node
+/// that has the region.
 struct Deaths {
   std::vector<std::vector<Value>> after;  // by position of the node
 };
@@ -56,16 +57,19 @@ class Run {
 
   Result<Helds> body(const Body& b, Helds params, const Scope* outer, int depth) {
     if (depth > max_depth)
-      return Diag{.code = 3123, .what = fmt::format("calls and regions nest deeper than {}", max_depth),
+      return Diag{.code = 3123,
+                  .what = fmt::format("calls and regions nest deeper than {}", max_depth),
                   .fix = "a function that calls itself never ends; use `loop`"};
     Scope scope{outer, {}};
-    for (std::uint32_t k = 0; k < params.size(); ++k) define(scope, {b.entry, k}, std::move(params[k]));
+    for (std::uint32_t k = 0; k < params.size(); ++k)
+      define(scope, {b.entry, k}, std::move(params[k]));
     const Deaths& deaths = deaths_of(b);
     for (std::size_t i = 0; i < b.nodes.size(); ++i) {
       const Node& n = *b.nodes[i];
       auto results = node(n, scope, depth);
       if (!results) return results.errors();
-      for (std::uint32_t k = 0; k < results->size(); ++k) define(scope, {&n, k}, std::move((*results)[k]));
+      for (std::uint32_t k = 0; k < results->size(); ++k)
+        define(scope, {&n, k}, std::move((*results)[k]));
       for (Value v : deaths.after[i]) scope.values.erase(v);
     }
     Helds out;
@@ -111,7 +115,9 @@ class Run {
 
  private:
   static Diag unknown(const Node& n, std::string_view what, const std::string* name) {
-    return Diag{.code = 3121, .loc = n.loc, .what = fmt::format("no {} `{}` in the module", what, name ? *name : "")};
+    return Diag{.code = 3121,
+                .loc = n.loc,
+                .what = fmt::format("no {} `{}` in the module", what, name ? *name : "")};
   }
 
   void define(Scope& scope, Value v, Held h) {
@@ -124,8 +130,10 @@ class Run {
     const TensorType& type = n.results[0].type;
     const auto need = byte_size(type), have = byte_size(operand.type);
     if (!need || !have || offset > *have || *need > *have - offset)
-      return Diag{.code = 3122, .loc = n.loc,
-                  .what = fmt::format("view of {} bytes at {} of a value of {} bytes", need.value_or(0), offset, have.value_or(0))};
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = fmt::format("view of {} bytes at {} of a value of {} bytes",
+                                      need.value_or(0), offset, have.value_or(0))};
     return Helds{Held{type, operand.bytes + offset, operand.owner}};
   }
 
@@ -154,31 +162,42 @@ class Run {
     return compute(c->compute, n, operands);
   }
 
-  /// The operands' bytes are the inputs and the outputs' bytes the results, whatever shape the compute gives them.
+  /// The operands' bytes are the inputs and the outputs' bytes the results, whatever shape the
+  /// compute gives them.
   static Result<Helds> compute(const te::Compute& c, const Node& n, const Helds& operands) {
-    auto mismatch = [&](std::string_view what, std::size_t k, const TensorType& a, const TensorType& b) {
-      return Diag{.code = 3122, .loc = n.loc,
-                  .what = fmt::format("{} {}: {} where the compute function has {}", what, k, to_string(a), to_string(b))};
+    auto mismatch = [&](std::string_view what, std::size_t k, const TensorType& a,
+                        const TensorType& b) {
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = fmt::format("{} {}: {} where the compute function has {}", what, k,
+                                      to_string(a), to_string(b))};
     };
     if (c.inputs.size() != operands.size() || c.outputs.size() != n.results.size())
-      return Diag{.code = 3122, .loc = n.loc,
-                  .what = fmt::format("{} operands and {} results for a compute function of {} and {}", operands.size(),
-                                      n.results.size(), c.inputs.size(), c.outputs.size())};
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = fmt::format(
+                      "{} operands and {} results for a compute function of {} and {}",
+                      operands.size(), n.results.size(), c.inputs.size(), c.outputs.size())};
     std::vector<const std::byte*> in;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (byte_size(operands[k].type) != byte_size(c.inputs[k])) return mismatch("operand", k, operands[k].type, c.inputs[k]);
+      if (byte_size(operands[k].type) != byte_size(c.inputs[k]))
+        return mismatch("operand", k, operands[k].type, c.inputs[k]);
       in.push_back(operands[k].bytes);
     }
     std::vector<Tensor> results;
     std::vector<std::byte*> out;
     for (std::uint32_t k = 0; k < n.results.size(); ++k) {
       const TensorType& t = n.results[k].type;
-      if (!byte_size(t) || byte_size(t) != byte_size(c.output_type(k))) return mismatch("result", k, t, c.output_type(k));
+      if (!byte_size(t) || byte_size(t) != byte_size(c.output_type(k)))
+        return mismatch("result", k, t, c.output_type(k));
       results.push_back({t, std::vector<std::byte>(*byte_size(t))});
     }
     for (Tensor& t : results) out.push_back(t.bytes.data());
     if (std::string why = eval::run(c, in, out); !why.empty())
-      return Diag{.code = 3122, .loc = n.loc, .what = std::move(why), .fix = "the compute description reads out of bounds"};
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = std::move(why),
+                  .fix = "the compute description reads out of bounds"};
     Helds held;
     for (Tensor& t : results) held.push_back(hold(std::move(t)));
     return held;
@@ -222,19 +241,23 @@ class Run {
 
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f, std::span<const Tensor> inputs,
-                                     const EvalOptions& options) {
+Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f,
+                                     std::span<const Tensor> inputs, const EvalOptions& options) {
   if (inputs.size() != f.n_params())
-    return Diag{.code = 3120, .loc = f.loc,
-                .what = fmt::format("function `{}` has {} parameters, got {} inputs", f.name, f.n_params(), inputs.size())};
+    return Diag{.code = 3120,
+                .loc = f.loc,
+                .what = fmt::format("function `{}` has {} parameters, got {} inputs", f.name,
+                                    f.n_params(), inputs.size())};
   Helds params;
   for (std::uint32_t k = 0; k < inputs.size(); ++k) {
     const TensorType& want = f.param(k).type();
     if (!(want == inputs[k].type) || !want.is_static() || inputs[k].bytes.size() != byte_size(want))
-      return Diag{.code = 3120, .loc = f.loc,
-                  .what = fmt::format("input {} of `{}` is {} ({} bytes), the parameter is {}", k, f.name,
-                                      to_string(inputs[k].type), inputs[k].bytes.size(), to_string(want)),
-                  .fix = want.is_static() ? "" : "give the input shapes with --shape"};
+      return Diag{
+          .code = 3120,
+          .loc = f.loc,
+          .what = fmt::format("input {} of `{}` is {} ({} bytes), the parameter is {}", k, f.name,
+                              to_string(inputs[k].type), inputs[k].bytes.size(), to_string(want)),
+          .fix = want.is_static() ? "" : "give the input shapes with --shape"};
     params.push_back(borrow(inputs[k]));
   }
   auto results = Run(m, options).body(f.body, std::move(params), nullptr, 0);
@@ -244,7 +267,8 @@ Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f, std::sp
   return out;
 }
 
-Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n, std::span<const Tensor> operands) {
+Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,
+                                     std::span<const Tensor> operands) {
   Helds held;
   for (const Tensor& t : operands) held.push_back(borrow(t));
   const EvalOptions none;

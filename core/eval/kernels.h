@@ -1,7 +1,9 @@
-// Loops over blocks of elements: what the instructions of the evaluator do. One element means exactly what scalar.h says.
+// Loops over blocks of elements: what the instructions of the evaluator do. One element means
+// exactly what scalar.h says.
 //
-// In registers f16 and bf16 are held as f32 and i4, u4 as one byte each; `narrow` rounds or wraps a register to what
-// its type can hold, after each instruction that may leave it. Booleans are bytes 0 and 1.
+// In registers f16 and bf16 are held as f32 and i4, u4 as one byte each; `narrow` rounds or wraps a
+// register to what its type can hold, after each instruction that may leave it. Booleans are bytes
+// 0 and 1.
 #ifndef TENON_CORE_EVAL_KERNELS_H
 #define TENON_CORE_EVAL_KERNELS_H
 
@@ -43,7 +45,8 @@ void pack(DType t, const void* in, std::byte* bytes, std::size_t n);
 /// out[i] = in[i * stride], elements of `width` bytes (1, 2, 4, 8).
 void copy_strided(std::size_t width, void* out, const void* in, std::int64_t stride, std::size_t n);
 /// out[i] = in[offsets[i]].
-void copy_gather(std::size_t width, void* out, const void* in, const std::int64_t* offsets, std::size_t n);
+void copy_gather(std::size_t width, void* out, const void* in, const std::int64_t* offsets,
+                 std::size_t n);
 
 }  // namespace tenon::eval
 

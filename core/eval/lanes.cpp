@@ -9,7 +9,8 @@ namespace {
 constexpr std::int64_t min_run = 8;
 }  // namespace
 
-LaneMap::LaneMap(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& coeffs) {
+LaneMap::LaneMap(const std::vector<std::int64_t>& extents,
+                 const std::vector<std::int64_t>& coeffs) {
   for (std::size_t k = 0; k < extents.size(); ++k) {
     if (extents[k] == 1) continue;
     if (!extents_.empty() && coeffs_.back() == coeffs[k] * extents[k]) {
@@ -45,7 +46,8 @@ void LaneMap::place(std::int64_t first, std::size_t count) {
     if (by_run) {
       runs_.push_back({lane, n, offset});
     } else {
-      for (std::size_t i = 0; i < n; ++i) offsets_.push_back(offset + static_cast<std::int64_t>(i) * stride_);
+      for (std::size_t i = 0; i < n; ++i)
+        offsets_.push_back(offset + static_cast<std::int64_t>(i) * stride_);
     }
     lane += n;
     // To the start of the next row: carry through the outer axes.
@@ -63,14 +65,16 @@ void LaneMap::place(std::int64_t first, std::size_t count) {
 void LaneMap::copy(std::size_t width, std::byte* out, const std::byte* in) const {
   const auto w = static_cast<std::int64_t>(width);
   if (!offsets_.empty()) return copy_gather(width, out, in, offsets_.data(), count_);
-  for (const Run& r : runs_) copy_strided(width, out + r.lane * width, in + r.offset * w, stride_, r.count);
+  for (const Run& r : runs_)
+    copy_strided(width, out + r.lane * width, in + r.offset * w, stride_, r.count);
 }
 
 std::vector<std::int64_t> LaneMap::offsets() const {
   if (!offsets_.empty()) return offsets_;
   std::vector<std::int64_t> all(count_);
   for (const Run& r : runs_)
-    for (std::size_t i = 0; i < r.count; ++i) all[r.lane + i] = r.offset + static_cast<std::int64_t>(i) * stride_;
+    for (std::size_t i = 0; i < r.count; ++i)
+      all[r.lane + i] = r.offset + static_cast<std::int64_t>(i) * stride_;
   return all;
 }
 

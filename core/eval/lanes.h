@@ -1,7 +1,8 @@
 // Where the elements of a block stand in a tensor.
 //
-// The lanes of a block are consecutive points, row-major, of the space that some axes of a stage span. An affine load
-// takes lane j from  base + offset(j): `offset` depends on the block alone, `base` on the axes outside of the space.
+// The lanes of a block are consecutive points, row-major, of the space that some axes of a stage
+// span. An affine load takes lane j from  base + offset(j): `offset` depends on the block alone,
+// `base` on the axes outside of the space.
 #ifndef TENON_CORE_EVAL_LANES_H
 #define TENON_CORE_EVAL_LANES_H
 
@@ -15,7 +16,8 @@ namespace tenon::eval {
 class LaneMap {
  public:
   LaneMap() = default;
-  /// Elements per axis and the coefficient of each; axes are merged where the function is linear across them.
+  /// Elements per axis and the coefficient of each; axes are merged where the function is linear
+  /// across them.
   LaneMap(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& coeffs);
 
   /// Moves to the lanes [first, first + count).
@@ -34,9 +36,9 @@ class LaneMap {
     std::int64_t offset;
   };
   std::vector<std::int64_t> extents_, coeffs_;
-  std::int64_t stride_ = 0;             // between the lanes of a run
-  std::vector<Run> runs_;               // when the innermost axis is long,
-  std::vector<std::int64_t> offsets_;   // else lane by lane
+  std::int64_t stride_ = 0;            // between the lanes of a run
+  std::vector<Run> runs_;              // when the innermost axis is long,
+  std::vector<std::int64_t> offsets_;  // else lane by lane
   std::size_t count_ = 0;
 };
 

@@ -13,14 +13,16 @@ namespace tenon::eval {
 using te::ExprId;
 using te::Kind;
 
-/// Where a load reads: element number = affine function of the axes + sum of factor * expression over lane axes.
+/// Where a load reads: element number = affine function of the axes + sum of factor * expression
+/// over lane axes.
 struct Place {
   bool summed = false;
   te::Affine affine;
   std::vector<std::pair<ExprId, std::int64_t>> terms;
 };
 
-/// Turns expressions into steps. Affine index expressions become coefficients and leave no instruction.
+/// Turns expressions into steps. Affine index expressions become coefficients and leave no
+/// instruction.
 struct Program::Compiler {
   const te::Compute& c;
   const te::Stage& s;
@@ -36,7 +38,9 @@ struct Program::Compiler {
   }
   std::size_t n_axes() const { return s.axes.size() + s.reduce.size(); }
   bool is_lane(std::size_t axis) const { return axis >= lane_begin && axis < lane_end; }
-  std::size_t place_of(std::size_t axis) const { return axis < lane_begin ? axis : axis - (lane_end - lane_begin); }
+  std::size_t place_of(std::size_t axis) const {
+    return axis < lane_begin ? axis : axis - (lane_end - lane_begin);
+  }
 
   /// Adds factor * index to `p`; false when it is no such sum.
   bool add_index(Place& p, ExprId index, std::int64_t factor) {
@@ -51,7 +55,8 @@ struct Program::Compiler {
       } else if (e.kind == Kind::scalar && (e.op == ScalarOp::add || e.op == ScalarOp::sub)) {
         stack.push_back({e.args[0], f});
         stack.push_back({e.args[1], e.op == ScalarOp::add ? f : -f});
-      } else if (e.kind == Kind::scalar && e.op == ScalarOp::mul && c.exprs[e.args[1]].kind == Kind::imm) {
+      } else if (e.kind == Kind::scalar && e.op == ScalarOp::mul &&
+                 c.exprs[e.args[1]].kind == Kind::imm) {
         stack.push_back({e.args[0], f * c.exprs[e.args[1]].i});
       } else if (over_lanes(id)) {
         p.terms.push_back({id, f});
@@ -209,20 +214,22 @@ struct Program::Compiler {
   }
 };
 
-Program::Program(const te::Compute& c, const te::Stage& s, ExprId root, std::size_t lane_begin, std::size_t lane_end,
-                 ExprId leaf, std::size_t max_lanes, bool split) {
+Program::Program(const te::Compute& c, const te::Stage& s, ExprId root, std::size_t lane_begin,
+                 std::size_t lane_end, ExprId leaf, std::size_t max_lanes, bool split) {
   uniform_.assign(s.axes.size() + s.reduce.size() - (lane_end - lane_begin), 0);
   Compiler compiler{c, s, *this, lane_begin, lane_end, max_lanes, leaf, {}, {}, {}};
   for (ExprId id : compiler.needed(root)) compiler.add(id);
   root_ = compiler.reg.at(root);
   if (compiler.reg.count(leaf)) leaf_ = compiler.reg.at(leaf);
   const te::Expr& e = c.exprs[root];
-  product_ = split && root != leaf && e.kind == Kind::scalar && e.op == ScalarOp::mul && multiply_add_kernel(e.dtype);
+  product_ = split && root != leaf && e.kind == Kind::scalar && e.op == ScalarOp::mul &&
+             multiply_add_kernel(e.dtype);
   if (product_) {
     for (int k = 0; k < 2; ++k) factor_[k] = compiler.reg.at(e.args[static_cast<std::size_t>(k)]);
     std::erase_if(steps_, [&](const Step& step) { return step.dst == root_; });
   }
-  std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.level < b.level; });
+  std::stable_sort(steps_.begin(), steps_.end(),
+                   [](const Step& a, const Step& b) { return a.level < b.level; });
 }
 
 std::int64_t Program::base(const Step& s) const {
@@ -246,19 +253,22 @@ void Program::place(std::int64_t first, std::size_t count, const Memory& m) {
 }
 
 void Program::run(std::size_t level, const Memory& m) {
-  auto at = std::lower_bound(steps_.begin(), steps_.end(), level, [](const Step& s, std::size_t l) { return s.level < l; });
+  auto at = std::lower_bound(steps_.begin(), steps_.end(), level,
+                             [](const Step& s, std::size_t l) { return s.level < l; });
   for (; at != steps_.end(); ++at) execute(*at, m);
 }
 
 void Program::execute(Step& s, const Memory& m) {
   Reg& dst = regs_[s.dst];
   switch (s.what) {
-    case What::axis: return;
+    case What::axis:
+      return;
     case What::uniform_axis:
       std::fill_n(reinterpret_cast<std::int64_t*>(dst.own.get()), count_, uniform_[s.n]);
       return;
     case What::load:
-    case What::guarded_load: return s.summed ? load_summed(s, m) : load_indexed(s, m);
+    case What::guarded_load:
+      return s.summed ? load_summed(s, m) : load_indexed(s, m);
     case What::map: {
       const void* args[3] = {nullptr, nullptr, nullptr};
       for (std::size_t k = 0; k < s.args.size(); ++k) args[k] = regs_[s.args[k]].data;
@@ -290,8 +300,10 @@ void Program::load_summed(Step& s, const Memory& m) {
   const std::int64_t start = base(s);
   if (s.what == What::load && s.terms.empty()) {  // checked when compiled
     const std::byte* from = m[s.n] + start * width;
-    if (s.lanes.contiguous()) dst.data = from + s.lanes.first() * width;
-    else s.lanes.copy(s.width, dst.own.get(), from);
+    if (s.lanes.contiguous())
+      dst.data = from + s.lanes.first() * width;
+    else
+      s.lanes.copy(s.width, dst.own.get(), from);
     return;
   }
   if (!s.placed) place_offsets(s);
@@ -322,11 +334,13 @@ void Program::load_indexed(Step& s, const Memory& m) {
     if (cond && cond[j] == std::byte{0}) continue;
     std::int64_t at = 0;
     for (std::size_t d = 0; d < s.shape.size(); ++d) {
-      const std::int64_t i = reinterpret_cast<const std::int64_t*>(regs_[s.args[first_index + d]].data)[j];
+      const std::int64_t i =
+          reinterpret_cast<const std::int64_t*>(regs_[s.args[first_index + d]].data)[j];
       if (i < 0 || i >= s.shape[d]) return out_of_bounds(s, i, s.shape[d]);
       at = at * s.shape[d] + i;
     }
-    std::memcpy(dst.own.get() + j * s.width, m[s.n] + at * static_cast<std::int64_t>(s.width), s.width);
+    std::memcpy(dst.own.get() + j * s.width, m[s.n] + at * static_cast<std::int64_t>(s.width),
+                s.width);
   }
 }
 

@@ -1,8 +1,9 @@
 // A scalar expression as straight-line instructions over a block of lanes.
 //
-// Axes of the stage are of two sorts: lane axes, over which the block extends, and uniform axes, which have one value
-// for the whole block. An instruction has a level: 0 when it depends on lane axes alone, else 1 + the place of the
-// innermost uniform axis that it needs; it runs again only when an axis of its level or further out has moved.
+// Axes of the stage are of two sorts: lane axes, over which the block extends, and uniform axes,
+// which have one value for the whole block. An instruction has a level: 0 when it depends on lane
+// axes alone, else 1 + the place of the innermost uniform axis that it needs; it runs again only
+// when an axis of its level or further out has moved.
 #ifndef TENON_CORE_EVAL_PROGRAM_H
 #define TENON_CORE_EVAL_PROGRAM_H
 
@@ -23,10 +24,11 @@ inline constexpr std::size_t block = 1024;
 
 class Program {
  public:
-  /// Axes [lane_begin, lane_end) are lane axes, the others uniform in order. `leaf`, if any, is a register that the
-  /// caller fills (see leaf()). With `split`, a root that is a product (f32, f64) is left unmultiplied: see factor().
-  Program(const te::Compute& c, const te::Stage& s, te::ExprId root, std::size_t lane_begin, std::size_t lane_end,
-          te::ExprId leaf, std::size_t max_lanes, bool split = false);
+  /// Axes [lane_begin, lane_end) are lane axes, the others uniform in order. `leaf`, if any, is a
+  /// register that the caller fills (see leaf()). With `split`, a root that is a product (f32, f64)
+  /// is left unmultiplied: see factor().
+  Program(const te::Compute& c, const te::Stage& s, te::ExprId root, std::size_t lane_begin,
+          std::size_t lane_end, te::ExprId leaf, std::size_t max_lanes, bool split = false);
 
   /// Moves to the lanes [first, first + count) and runs level 0.
   void place(std::int64_t first, std::size_t count, const Memory& m);
@@ -59,10 +61,11 @@ class Program {
     std::vector<std::uint32_t> args;  // registers; guarded load: condition, other, then indices
     Map map = nullptr;
     bool narrow = false;
-    std::uint32_t n = 0;              // tensor, or uniform axis
+    std::uint32_t n = 0;  // tensor, or uniform axis
     std::size_t width = 0;
-    Shape shape;                        // of the tensor
-    // Of a load with an element number that is a sum of a part over uniform axes and a part over lanes:
+    Shape shape;  // of the tensor
+    // Of a load with an element number that is a sum of a part over uniform axes and a part over
+    // lanes:
     bool summed = false;
     std::int64_t constant = 0;
     std::vector<std::int64_t> uniform;                          // coefficient per uniform axis

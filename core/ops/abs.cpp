@@ -3,8 +3,8 @@
 namespace tenon::ops {
 
 OpDef abs() {
-  return unary_op("abs", "Absolute value: out[i] = |x[i]|.",
-                  same_type<number>, elementwise<apply<ScalarOp::abs>>);
+  return unary_op("abs", "Absolute value: out[i] = |x[i]|.", same_type<number>,
+                  elementwise<apply<ScalarOp::abs>>);
 }
 
 }  // namespace tenon::ops

@@ -3,8 +3,8 @@
 namespace tenon::ops {
 
 OpDef add() {
-  return binary_op("add", "Sum: out[i] = a[i] + b[i], with broadcasting.",
-                   broadcast_type<number>, broadcast_binary<ScalarOp::add>, true);
+  return binary_op("add", "Sum: out[i] = a[i] + b[i], with broadcasting.", broadcast_type<number>,
+                   broadcast_binary<ScalarOp::add>, true);
 }
 
 }  // namespace tenon::ops

@@ -10,7 +10,7 @@ E taps_inside(const Window& w, std::size_t k, std::int64_t extent, E i) {
   const std::int64_t d = w.dilations[k];
   E start = i * w.strides[k] - w.before[k];
   E zero = i.b->i64(0);
-  E first = te::max(zero, (zero - start + (d - 1)) / d);                             // ceil(-start / d)
+  E first = te::max(zero, (zero - start + (d - 1)) / d);  // ceil(-start / d)
   E last = te::min(i.b->i64(w.kernel[k] - 1), (i.b->i64(extent - 1) - start) / d);  // floor
   return te::max(zero, last - first + 1);
 }
@@ -32,8 +32,11 @@ Status avg_pool_compute(const OpContext& c, te::Builder& b) {
     });
     E count = b.i64(1);
     for (std::size_t k = 0; k < w.rank(); ++k)
-      count = count * (count_pads || !(w.before[k] || w.after[k]) ? b.i64(w.kernel[k]) : taps_inside(w, k, in[k + 2], i[k + 2]));
-    if (const te::Expr& e = b.get().exprs[count.id]; e.kind == te::Kind::imm) return sum / b.imm(t, static_cast<double>(e.i));
+      count = count * (count_pads || !(w.before[k] || w.after[k])
+                           ? b.i64(w.kernel[k])
+                           : taps_inside(w, k, in[k + 2], i[k + 2]));
+    if (const te::Expr& e = b.get().exprs[count.id]; e.kind == te::Kind::imm)
+      return sum / b.imm(t, static_cast<double>(e.i));
     return sum / b.cast(count, t);
   }));
   return {};
@@ -43,11 +46,14 @@ Status avg_pool_compute(const OpContext& c, te::Builder& b) {
 
 OpDef avg_pool() {
   OpDef d = pool_op("avg_pool",
-                    "Mean of a window: out[n, c, y, x] = (sum over i, j of data[n, c, y * stride + i * dilation - pad, x * stride + j "
-                    "* dilation - pad]) / count; outside of data is 0; count = elements of the window, with count_include_pad "
+                    "Mean of a window: out[n, c, y, x] = (sum over i, j of data[n, c, y * stride + "
+                    "i * dilation - pad, x * stride + j "
+                    "* dilation - pad]) / count; outside of data is 0; count = elements of the "
+                    "window, with count_include_pad "
                     "also those outside.",
-                 pool_type<float_type>, avg_pool_compute);
-  d.attrs.push_back({"count_include_pad", AttrKind::boolean, "divide by the whole window also at the border", false});
+                    pool_type<float_type>, avg_pool_compute);
+  d.attrs.push_back({"count_include_pad", AttrKind::boolean,
+                     "divide by the whole window also at the border", false});
   return d;
 }
 

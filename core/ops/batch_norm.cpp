@@ -7,12 +7,14 @@ namespace {
 Result<Types> batch_norm_type(const OpContext& c) {
   if (Status s = accept(c, float_type); !s) return s.errors();
   const TensorType& x = c.operands[0];
-  if (x.rank() < 2) return c.error(fmt::format("operand 0 is {}, needs rank 2 or more (N, C, ...)", to_string(x)));
+  if (x.rank() < 2)
+    return c.error(fmt::format("operand 0 is {}, needs rank 2 or more (N, C, ...)", to_string(x)));
   constexpr const char* names[] = {"x", "scale", "bias", "mean", "var"};
   for (std::size_t k = 1; k < 5; ++k) {
     const TensorType want(x.dtype, std::vector<Dim>{x.dims[1]});
     if (!(c.operands[k] == want))
-      return c.error(fmt::format("{} is {}, needs {} for {} channels", names[k], to_string(c.operands[k]), to_string(want), text({x.dims[1]})));
+      return c.error(fmt::format("{} is {}, needs {} for {} channels", names[k],
+                                 to_string(c.operands[k]), to_string(want), text({x.dims[1]})));
   }
   return Types{x};
 }
@@ -32,8 +34,10 @@ Status batch_norm_compute(const OpContext& c, te::Builder& b) {
 OpDef batch_norm() {
   OpDef d;
   d.name = "batch_norm";
-  d.doc = "Batch normalisation at inference, operands x, scale, bias, mean, var: out[n, c, ...] = (x[n, c, ...] - mean[c]) * "
-          "(scale[c] / sqrt(var[c] + epsilon)) + bias[c].";
+  d.doc =
+      "Batch normalisation at inference, operands x, scale, bias, mean, var: out[n, c, ...] = "
+      "(x[n, c, ...] - mean[c]) * "
+      "(scale[c] / sqrt(var[c] + epsilon)) + bias[c].";
   d.min_operands = d.max_operands = 5;
   d.attrs = {{"epsilon", AttrKind::real, "added to the variance", 1e-5}};
   d.fusion = FusionKind::broadcast;

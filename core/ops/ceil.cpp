@@ -3,8 +3,8 @@
 namespace tenon::ops {
 
 OpDef ceil() {
-  return unary_op("ceil", "Smallest integer not below: out[i] = ceil(x[i]).",
-                  same_type<float_type>, elementwise<apply<ScalarOp::ceil>>);
+  return unary_op("ceil", "Smallest integer not below: out[i] = ceil(x[i]).", same_type<float_type>,
+                  elementwise<apply<ScalarOp::ceil>>);
 }
 
 }  // namespace tenon::ops

@@ -11,19 +11,30 @@ Result<Types> concat_type(const OpContext& c) {
   std::int64_t sum = 0;
   for (std::size_t n = 0; n < c.operands.size(); ++n) {
     const TensorType& t = c.operands[n];
-    if (t.dtype != x.dtype) return c.error(fmt::format("operands of different element types: {} and {}", to_string(x), to_string(t)), "insert a `cast`");
-    if (t.rank() != x.rank()) return c.error(fmt::format("operands of different rank: {} and {}", to_string(x), to_string(t)));
+    if (t.dtype != x.dtype)
+      return c.error(
+          fmt::format("operands of different element types: {} and {}", to_string(x), to_string(t)),
+          "insert a `cast`");
+    if (t.rank() != x.rank())
+      return c.error(
+          fmt::format("operands of different rank: {} and {}", to_string(x), to_string(t)));
     for (std::size_t k = 0; k < x.rank(); ++k)
-      if (k != *axis && !(t.dims[k] == x.dims[k])) return c.error(fmt::format("operands 0 and {} differ on axis {}: {} and {}", n, k, to_string(x), to_string(t)));
-    if (!t.dims[*axis].is_static()) return c.error(fmt::format("operand {} is symbolic on axis {}: {}", n, *axis, to_string(t)), "give the input shapes with --shape");
-    if (__builtin_add_overflow(sum, t.dims[*axis].value(), &sum)) return c.error("extents add up to more than 2^63");
+      if (k != *axis && !(t.dims[k] == x.dims[k]))
+        return c.error(fmt::format("operands 0 and {} differ on axis {}: {} and {}", n, k,
+                                   to_string(x), to_string(t)));
+    if (!t.dims[*axis].is_static())
+      return c.error(fmt::format("operand {} is symbolic on axis {}: {}", n, *axis, to_string(t)),
+                     "give the input shapes with --shape");
+    if (__builtin_add_overflow(sum, t.dims[*axis].value(), &sum))
+      return c.error("extents add up to more than 2^63");
   }
   TensorType out = x;
   out.dims[*axis] = Dim(sum);
   return Types{out};
 }
 
-/// A chain of choices, last operand innermost. Each load stands under a condition that keeps it inside its operand.
+/// A chain of choices, last operand innermost. Each load stands under a condition that keeps it
+/// inside its operand.
 Status concat_compute(const OpContext& c, te::Builder& b) {
   auto type = concat_type(c);
   if (!type) return type.errors();
@@ -54,8 +65,9 @@ OpDef concat() {
   OpDef d;
   d.name = "concat";
   d.doc =
-          "Operands one after the other along an axis: out[..., i, ...] = operand n at [..., i - start of n, ...] for the n that "
-          "holds i.";
+      "Operands one after the other along an axis: out[..., i, ...] = operand n at [..., i - start "
+      "of n, ...] for the n that "
+      "holds i.";
   d.min_operands = 1;
   d.max_operands = UINT32_MAX;
   d.attrs = {{"axis", AttrKind::integer, "axis along which they are joined", {}}};

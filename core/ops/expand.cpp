@@ -13,7 +13,9 @@ Result<Types> expand_type(const OpContext& c) {
   }
   auto dims = broadcast(c, x.dims, to);
   if (!dims) return dims.errors();
-  if (*dims != to) return c.error(fmt::format("{} does not broadcast to {}, but to {}", to_string(x), text(to), text(*dims)));
+  if (*dims != to)
+    return c.error(
+        fmt::format("{} does not broadcast to {}, but to {}", to_string(x), text(to), text(*dims)));
   return Types{TensorType(x.dtype, to)};
 }
 
@@ -28,8 +30,7 @@ Status expand_compute(const OpContext& c, te::Builder& b) {
 OpDef expand() {
   OpDef d;
   d.name = "expand";
-  d.doc =
-          "Broadcasting to a shape: out[i] = x[i with 0 on axes where x has extent 1].";
+  d.doc = "Broadcasting to a shape: out[i] = x[i with 0 on axes where x has extent 1].";
   d.attrs = {{"shape", AttrKind::ints, "extents of the result", {}}};
   d.fusion = FusionKind::broadcast;
   d.infer = expand_type;

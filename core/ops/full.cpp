@@ -14,7 +14,8 @@ Result<Types> full_type(const OpContext& c) {
 }
 
 Status full_compute(const OpContext& c, te::Builder& b) {
-  b.output(b.stage("out", c.ints("shape"), [&](auto) { return b.imm(*c.attrs->get<DType>("dtype"), c.real("value")); }));
+  b.output(b.stage("out", c.ints("shape"),
+                   [&](auto) { return b.imm(*c.attrs->get<DType>("dtype"), c.real("value")); }));
   return {};
 }
 
@@ -23,8 +24,7 @@ Status full_compute(const OpContext& c, te::Builder& b) {
 OpDef full() {
   OpDef d;
   d.name = "full";
-  d.doc =
-          "One value everywhere: out[i] = value.";
+  d.doc = "One value everywhere: out[i] = value.";
   d.min_operands = 0;
   d.max_operands = 0;
   d.attrs = {{"shape", AttrKind::ints, "extents of the result", {}},

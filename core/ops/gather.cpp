@@ -8,7 +8,9 @@ Result<Types> gather_type(const OpContext& c) {
   const TensorType &x = c.operands[0], &at = c.operands[1];
   auto axis = axis_of(c, c.integer("axis"), x.rank());
   if (!axis) return axis.errors();
-  if (!is_int(at.dtype)) return c.error(fmt::format("indices are {}, need an integer type", to_string(at)), "insert a `cast`");
+  if (!is_int(at.dtype))
+    return c.error(fmt::format("indices are {}, need an integer type", to_string(at)),
+                   "insert a `cast`");
   if (x.dims[*axis] == Dim(0) && elements(at).value_or(1) != 0)
     return c.error(fmt::format("indices {} into axis {} of extent 0", to_string(at), *axis));
   std::vector<Dim> dims(x.dims.begin(), x.dims.begin() + static_cast<std::ptrdiff_t>(*axis));
@@ -21,7 +23,8 @@ Status gather_compute(const OpContext& c, te::Builder& b) {
   auto type = gather_type(c);
   if (!type) return type.errors();
   T x = b.input(0), at = b.input(1);
-  const std::size_t axis = *axis_of(c, c.integer("axis"), c.operands[0].rank()), n = at.shape().size();
+  const std::size_t axis = *axis_of(c, c.integer("axis"), c.operands[0].rank()),
+                    n = at.shape().size();
   const std::int64_t extent = x.shape()[axis];
   b.output(b.stage("out", (*type)[0].shape(), [&](auto i) {
     E k = b.cast(at(i.subspan(axis, n)), DType::i64);
@@ -41,8 +44,9 @@ OpDef gather() {
   OpDef d;
   d.name = "gather";
   d.doc =
-          "Elements at data-dependent places of an axis: out[i, j, k] = x[i, at[j], k]; a negative index counts from the end, "
-          "one that is still outside is clamped to the nearest element.";
+      "Elements at data-dependent places of an axis: out[i, j, k] = x[i, at[j], k]; a negative "
+      "index counts from the end, "
+      "one that is still outside is clamped to the nearest element.";
   d.min_operands = 2;
   d.max_operands = 2;
   d.attrs = {{"axis", AttrKind::integer, "axis of x that is indexed", std::int64_t{0}}};

@@ -11,8 +11,10 @@ E hard(const OpContext& c, E x) {
 }  // namespace
 
 OpDef hard_sigmoid() {
-  OpDef d = unary_op("hard_sigmoid", "Piecewise linear sigmoid: out[i] = min(1, max(0, alpha * x[i] + beta)); NaN stays NaN.",
-                     same_type<float_type>, elementwise<hard>);
+  OpDef d = unary_op(
+      "hard_sigmoid",
+      "Piecewise linear sigmoid: out[i] = min(1, max(0, alpha * x[i] + beta)); NaN stays NaN.",
+      same_type<float_type>, elementwise<hard>);
   d.attrs = {{"alpha", AttrKind::real, "slope", 0.2}, {"beta", AttrKind::real, "value at 0", 0.5}};
   return d;
 }

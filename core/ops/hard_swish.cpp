@@ -11,7 +11,8 @@ E gated(const OpContext&, E x) {
 }  // namespace
 
 OpDef hard_swish() {
-  return unary_op("hard_swish", "Piecewise quadratic swish: out[i] = x[i] * min(1, max(0, x[i] / 6 + 1/2)).",
+  return unary_op("hard_swish",
+                  "Piecewise quadratic swish: out[i] = x[i] * min(1, max(0, x[i] / 6 + 1/2)).",
                   same_type<float_type>, elementwise<gated>);
 }
 

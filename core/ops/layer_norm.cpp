@@ -5,19 +5,24 @@ namespace tenon::ops {
 namespace {
 
 /// Axes [axis, rank) are normalised.
-Result<std::size_t> first_axis(const OpContext& c) { return axis_of(c, c.integer("axis"), c.operands[0].rank()); }
+Result<std::size_t> first_axis(const OpContext& c) {
+  return axis_of(c, c.integer("axis"), c.operands[0].rank());
+}
 
 Result<Types> layer_norm_type(const OpContext& c) {
   if (Status s = accept(c, float_type); !s) return s.errors();
   auto axis = first_axis(c);
   if (!axis) return axis.errors();
   const TensorType& x = c.operands[0];
-  const TensorType tail(x.dtype, std::vector<Dim>(x.dims.begin() + static_cast<std::ptrdiff_t>(*axis), x.dims.end()));
+  const TensorType tail(
+      x.dtype, std::vector<Dim>(x.dims.begin() + static_cast<std::ptrdiff_t>(*axis), x.dims.end()));
   for (std::size_t k = 1; k < c.operands.size(); ++k) {
     const TensorType& t = c.operands[k];
-    auto together = t.dtype == x.dtype ? broadcast(c, tail.dims, t.dims) : Result<std::vector<Dim>>(std::vector<Dim>{});
+    auto together = t.dtype == x.dtype ? broadcast(c, tail.dims, t.dims)
+                                       : Result<std::vector<Dim>>(std::vector<Dim>{});
     if (!together || *together != tail.dims)
-      return c.error(fmt::format("{} is {}, needs {}", k == 1 ? "scale" : "bias", to_string(t), to_string(tail)));
+      return c.error(fmt::format("{} is {}, needs {}", k == 1 ? "scale" : "bias", to_string(t),
+                                 to_string(tail)));
   }
   return Types{x};
 }
@@ -38,13 +43,14 @@ Status layer_norm_compute(const OpContext& c, te::Builder& b) {
     return index;
   };
   T mean = b.stage("mean", rows, [&](auto i) {
-    return b.reduce(te::Fold::sum, reduce_axes(tail), [&](auto r) { return x(joined(i, r)); }) / count;
+    return b.reduce(te::Fold::sum, reduce_axes(tail), [&](auto r) { return x(joined(i, r)); }) /
+           count;
   });
   T var = b.stage("var", rows, [&](auto i) {
     return b.reduce(te::Fold::sum, reduce_axes(tail), [&](auto r) {
-             E d = x(joined(i, r)) - mean(i);
-             return d * d;
-           }) / count;
+      E d = x(joined(i, r)) - mean(i);
+      return d * d;
+    }) / count;
   });
   b.output(b.stage("out", shape, [&](auto i) {
     auto row = i.subspan(0, rows.size());
@@ -61,8 +67,10 @@ Status layer_norm_compute(const OpContext& c, te::Builder& b) {
 OpDef layer_norm() {
   OpDef d;
   d.name = "layer_norm";
-  d.doc = "Layer normalisation over the axes from `axis` on, operands x, scale, bias: out[i, k] = (x[i, k] - mean[i]) / "
-          "sqrt(var[i] + epsilon) * scale[k] + bias[k].";
+  d.doc =
+      "Layer normalisation over the axes from `axis` on, operands x, scale, bias: out[i, k] = "
+      "(x[i, k] - mean[i]) / "
+      "sqrt(var[i] + epsilon) * scale[k] + bias[k].";
   d.min_operands = 1;
   d.max_operands = 3;
   d.attrs = {{"axis", AttrKind::integer, "first axis that is normalised", std::int64_t{-1}},

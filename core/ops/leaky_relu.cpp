@@ -10,7 +10,8 @@ E leaky(const OpContext& c, E x) {
 }  // namespace
 
 OpDef leaky_relu() {
-  OpDef d = unary_op("leaky_relu", "Leaky rectified linear unit: out[i] = x[i] < 0 ? alpha * x[i] : x[i].",
+  OpDef d = unary_op("leaky_relu",
+                     "Leaky rectified linear unit: out[i] = x[i] < 0 ? alpha * x[i] : x[i].",
                      same_type<float_type>, elementwise<leaky>);
   d.attrs = {{"alpha", AttrKind::real, "slope below zero", 0.01}};
   return d;

@@ -25,7 +25,8 @@ Status max_pool_compute(const OpContext& c, te::Builder& b) {
 
 OpDef max_pool() {
   return pool_op("max_pool",
-                 "Largest element of a window: out[n, c, y, x] = max over i, j of data[n, c, y * stride + i * dilation - pad, "
+                 "Largest element of a window: out[n, c, y, x] = max over i, j of data[n, c, y * "
+                 "stride + i * dilation - pad, "
                  "x * stride + j * dilation - pad]; outside of data is the lowest value.",
                  pool_type<number>, max_pool_compute);
 }

@@ -3,8 +3,8 @@
 namespace tenon::ops {
 
 OpDef neg() {
-  return unary_op("neg", "Negation: out[i] = -x[i].",
-                  same_type<signed_number>, elementwise<apply<ScalarOp::neg>>);
+  return unary_op("neg", "Negation: out[i] = -x[i].", same_type<signed_number>,
+                  elementwise<apply<ScalarOp::neg>>);
 }
 
 }  // namespace tenon::ops

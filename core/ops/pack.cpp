@@ -10,7 +10,9 @@ Result<Types> pack_type(const OpContext& c) {
   if (!axis) return axis.errors();
   const std::int64_t block = c.integer("block");
   if (block < 1) return c.error(fmt::format("block is {}", block));
-  if (!x.dims[*axis].is_static()) return c.error(fmt::format("axis {} of {} is symbolic", *axis, to_string(x)), "give the input shapes with --shape");
+  if (!x.dims[*axis].is_static())
+    return c.error(fmt::format("axis {} of {} is symbolic", *axis, to_string(x)),
+                   "give the input shapes with --shape");
   TensorType out = x;
   const std::int64_t extent = x.dims[*axis].value();
   out.dims[*axis] = Dim(extent / block + (extent % block != 0));
@@ -39,8 +41,9 @@ OpDef pack() {
   OpDef d;
   d.name = "pack";
   d.doc =
-          "An axis cut into blocks that become the last axis: out[..., o, ..., j] = x[..., o * block + j, ...], `pad` beyond the "
-          "end of x.";
+      "An axis cut into blocks that become the last axis: out[..., o, ..., j] = x[..., o * block + "
+      "j, ...], `pad` beyond the "
+      "end of x.";
   d.attrs = {{"axis", AttrKind::integer, "axis that is cut", {}},
              {"block", AttrKind::integer, "elements per block", {}},
              {"pad", AttrKind::real, "fills the last block", 0.0}};

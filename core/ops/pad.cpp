@@ -25,11 +25,15 @@ Result<Types> pad_type(const OpContext& c) {
   for (std::size_t k = 0; k < x.rank(); ++k) {
     const std::int64_t extent = x.dims[k].value(), before = pads[k], after = pads[x.rank() + k];
     std::int64_t size = 0;
-    if (__builtin_add_overflow(extent, before, &size) || __builtin_add_overflow(size, after, &size) || size < 0)
-      return c.error(fmt::format("pads {} and {} on axis {} of extent {}", before, after, k, extent));
+    if (__builtin_add_overflow(extent, before, &size) ||
+        __builtin_add_overflow(size, after, &size) || size < 0)
+      return c.error(
+          fmt::format("pads {} and {} on axis {} of extent {}", before, after, k, extent));
     const std::int64_t reach = *mode == Mode::reflect ? extent - 1 : extent;
-    if (*mode != Mode::constant && size > 0 && (extent == 0 || (*mode == Mode::reflect && (before > reach || after > reach))))
-      return c.error(fmt::format("mode {} with pads {} and {} on axis {} of extent {}", *c.attrs->get<std::string>("mode"), before, after, k, extent));
+    if (*mode != Mode::constant && size > 0 &&
+        (extent == 0 || (*mode == Mode::reflect && (before > reach || after > reach))))
+      return c.error(fmt::format("mode {} with pads {} and {} on axis {} of extent {}",
+                                 *c.attrs->get<std::string>("mode"), before, after, k, extent));
     dims.push_back(Dim(size));
   }
   return Types{TensorType(x.dtype, dims)};
@@ -66,8 +70,9 @@ OpDef pad() {
   OpDef d;
   d.name = "pad";
   d.doc =
-          "A border around x: out[i] = x[i - before] where that is inside, else `value` (mode constant), the nearest element "
-          "(edge), or the one mirrored at the border element (reflect); negative pads crop.";
+      "A border around x: out[i] = x[i - before] where that is inside, else `value` (mode "
+      "constant), the nearest element "
+      "(edge), or the one mirrored at the border element (reflect); negative pads crop.";
   d.attrs = {{"pads", AttrKind::ints, "elements added: before each axis, then after each axis", {}},
              {"value", AttrKind::real, "border of mode constant", 0.0},
              {"mode", AttrKind::string, "constant, reflect or edge", std::string("constant")}};

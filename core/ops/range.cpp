@@ -25,7 +25,7 @@ OpDef range() {
   OpDef d;
   d.name = "range";
   d.doc =
-          "An arithmetic progression: out[i] = start + i * step, in the element type of the result.";
+      "An arithmetic progression: out[i] = start + i * step, in the element type of the result.";
   d.min_operands = 0;
   d.max_operands = 0;
   d.attrs = {{"start", AttrKind::real, "first value", 0.0},

@@ -11,8 +11,10 @@ Status reduce_mean_compute(const OpContext& c, te::Builder& b) {
 }  // namespace
 
 OpDef reduce_mean() {
-  return reduce_op("reduce_mean", "Mean over axes: out[i] = (sum over r of x[i, r]) / (number of r); of nothing it is NaN.",
-                   reduce_type<float_type>, reduce_mean_compute);
+  return reduce_op(
+      "reduce_mean",
+      "Mean over axes: out[i] = (sum over r of x[i, r]) / (number of r); of nothing it is NaN.",
+      reduce_type<float_type>, reduce_mean_compute);
 }
 
 }  // namespace tenon::ops

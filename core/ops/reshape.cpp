@@ -24,9 +24,12 @@ Result<Types> reshape_type(const OpContext& c) {
     known = *product;
   }
   if (open && (known == 0 || *count % known != 0))
-    return c.error(fmt::format("{} elements of {} do not divide by {}, so -1 has no value", *count, to_string(x), known));
+    return c.error(fmt::format("{} elements of {} do not divide by {}, so -1 has no value", *count,
+                               to_string(x), known));
   if (open) dims[*open] = Dim(static_cast<std::int64_t>(*count / known));
-  if (!open && known != *count) return c.error(fmt::format("{} has {} elements, {} has {}", to_string(x), *count, text(dims), known));
+  if (!open && known != *count)
+    return c.error(
+        fmt::format("{} has {} elements, {} has {}", to_string(x), *count, text(dims), known));
   return Types{TensorType(x.dtype, dims)};
 }
 
@@ -45,8 +48,9 @@ OpDef reshape() {
   OpDef d;
   d.name = "reshape";
   d.doc =
-          "The same elements in the same row-major order under another shape: out[i] = x[j] where i and j have one row-major "
-          "number; one extent may be -1.";
+      "The same elements in the same row-major order under another shape: out[i] = x[j] where i "
+      "and j have one row-major "
+      "number; one extent may be -1.";
   d.attrs = {{"shape", AttrKind::ints, "extents of the result; at most one -1", {}}};
   d.fusion = FusionKind::injective;
   d.infer = reshape_type;

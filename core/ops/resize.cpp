@@ -12,7 +12,8 @@ E coordinate(const OpContext& c, E i, std::int64_t from, std::int64_t to) {
   E x = b.cast(i, DType::f32);
   if (how == "asymmetric") return x * b.imm(DType::f32, scale);
   if (how == "align_corners")
-    return x * b.imm(DType::f32, to > 1 ? static_cast<double>(from - 1) / static_cast<double>(to - 1) : 0.0);
+    return x * b.imm(DType::f32,
+                     to > 1 ? static_cast<double>(from - 1) / static_cast<double>(to - 1) : 0.0);
   return (x + b.imm(DType::f32, 0.5)) * b.imm(DType::f32, scale) - b.imm(DType::f32, 0.5);
 }
 
@@ -23,10 +24,13 @@ Result<Types> resize_type(const OpContext& c) {
   const TensorType& x = c.operands[0];
   const auto& shape = c.ints("shape");
   if (Status s = need_length(c, "shape", shape.size(), x.rank(), "axes"); !s) return s.errors();
-  const std::string &mode = *c.attrs->get<std::string>("mode"), &how = *c.attrs->get<std::string>("coordinates");
-  if (mode != "nearest" && mode != "linear") return c.error(fmt::format("mode '{}'", mode), "use nearest or linear");
+  const std::string &mode = *c.attrs->get<std::string>("mode"),
+                    &how = *c.attrs->get<std::string>("coordinates");
+  if (mode != "nearest" && mode != "linear")
+    return c.error(fmt::format("mode '{}'", mode), "use nearest or linear");
   if (how != "asymmetric" && how != "align_corners" && how != "half_pixel")
-    return c.error(fmt::format("coordinates '{}'", how), "use asymmetric, align_corners or half_pixel");
+    return c.error(fmt::format("coordinates '{}'", how),
+                   "use asymmetric, align_corners or half_pixel");
   if (mode == "linear")
     if (Status s = accept(c, float_type); !s) return s.errors();
   for (std::size_t k = 0; k < shape.size(); ++k)
@@ -63,7 +67,8 @@ Status resize_compute(const OpContext& c, te::Builder& b) {
     x = b.stage("axis" + std::to_string(k), now, [&](auto i) {
       E at = te::min(te::max(coordinate(c, i[k], from[k], to[k]), b.imm(DType::f32, 0)),
                      b.imm(DType::f32, static_cast<double>(from[k] - 1)));
-      E low = clamp(b.cast(te::unary(ScalarOp::floor, at), DType::i64), from[k]), high = clamp(low + 1, from[k]);
+      E low = clamp(b.cast(te::unary(ScalarOp::floor, at), DType::i64), from[k]),
+        high = clamp(low + 1, from[k]);
       E weight = b.cast(at - b.cast(low, DType::f32), before.dtype());
       std::vector<E> left(i.begin(), i.end()), right = left;
       left[k] = low;
@@ -82,12 +87,15 @@ OpDef resize() {
   OpDef d;
   d.name = "resize";
   d.doc =
-          "Resampling to a shape, axis by axis: out[i] = x at coordinate(i), nearest element or linear between its neighbours; "
-          "coordinate(i) = (i + 1/2) * from / to - 1/2 (half_pixel), i * from / to (asymmetric) or i * (from - 1) / (to - 1) "
-          "(align_corners); nearest rounds halves down, asymmetric rounds down.";
+      "Resampling to a shape, axis by axis: out[i] = x at coordinate(i), nearest element or linear "
+      "between its neighbours; "
+      "coordinate(i) = (i + 1/2) * from / to - 1/2 (half_pixel), i * from / to (asymmetric) or i * "
+      "(from - 1) / (to - 1) "
+      "(align_corners); nearest rounds halves down, asymmetric rounds down.";
   d.attrs = {{"shape", AttrKind::ints, "extents of the result", {}},
              {"mode", AttrKind::string, "nearest or linear", std::string("nearest")},
-             {"coordinates", AttrKind::string, "half_pixel, asymmetric or align_corners", std::string("half_pixel")}};
+             {"coordinates", AttrKind::string, "half_pixel, asymmetric or align_corners",
+              std::string("half_pixel")}};
   d.fusion = FusionKind::injective;
   d.infer = resize_type;
   d.compute = resize_compute;

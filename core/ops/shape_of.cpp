@@ -13,7 +13,8 @@ Status shape_of_compute(const OpContext&, te::Builder& b) {
   b.output(b.stage("out", {static_cast<std::int64_t>(shape.size())}, [&](auto i) {
     E value = b.i64(0);
     for (std::size_t k = 0; k < shape.size(); ++k)
-      value = te::select(te::binary(ScalarOp::eq, i[0], b.i64(static_cast<std::int64_t>(k))), b.i64(shape[k]), value);
+      value = te::select(te::binary(ScalarOp::eq, i[0], b.i64(static_cast<std::int64_t>(k))),
+                         b.i64(shape[k]), value);
     return value;
   }));
   return {};
@@ -24,8 +25,7 @@ Status shape_of_compute(const OpContext&, te::Builder& b) {
 OpDef shape_of() {
   OpDef d;
   d.name = "shape_of";
-  d.doc =
-          "The extents of x as an i64 vector: out[k] = extent of axis k.";
+  d.doc = "The extents of x as an i64 vector: out[k] = extent of axis k.";
   d.fusion = FusionKind::opaque;
   d.infer = shape_of_type;
   d.compute = shape_of_compute;

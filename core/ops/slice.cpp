@@ -23,9 +23,13 @@ Result<Types> slice_type(const OpContext& c) {
     const std::int64_t extent = x.dims[k].value();
     std::int64_t last = starts[k];
     if (sizes[k] < 0) return c.error(fmt::format("size {} on axis {}", sizes[k], k));
-    bool ok = sizes[k] == 0 || (!__builtin_mul_overflow(sizes[k] - 1, steps[k], &last) && !__builtin_add_overflow(last, starts[k], &last));
-    ok = ok && (sizes[k] == 0 || (starts[k] >= 0 && starts[k] < extent && last >= 0 && last < extent));
-    if (!ok) return c.error(fmt::format("{} elements from {} in steps of {} leave axis {} of extent {}", sizes[k], starts[k], steps[k], k, extent));
+    bool ok = sizes[k] == 0 || (!__builtin_mul_overflow(sizes[k] - 1, steps[k], &last) &&
+                                !__builtin_add_overflow(last, starts[k], &last));
+    ok = ok &&
+         (sizes[k] == 0 || (starts[k] >= 0 && starts[k] < extent && last >= 0 && last < extent));
+    if (!ok)
+      return c.error(fmt::format("{} elements from {} in steps of {} leave axis {} of extent {}",
+                                 sizes[k], starts[k], steps[k], k, extent));
     dims.push_back(Dim(sizes[k]));
   }
   return Types{TensorType(x.dtype, dims)};
@@ -68,11 +72,11 @@ std::optional<ViewFact> slice_view(const OpContext& c) {
 OpDef slice() {
   OpDef d;
   d.name = "slice";
-  d.doc =
-          "A regular part: out[i] = x[starts + i * steps], axis by axis.";
+  d.doc = "A regular part: out[i] = x[starts + i * steps], axis by axis.";
   d.attrs = {{"starts", AttrKind::ints, "first element per axis", {}},
              {"sizes", AttrKind::ints, "elements taken per axis", {}},
-             {"steps", AttrKind::ints, "distance per axis, may be negative; none = 1", std::vector<std::int64_t>{}}};
+             {"steps", AttrKind::ints, "distance per axis, may be negative; none = 1",
+              std::vector<std::int64_t>{}}};
   d.fusion = FusionKind::injective;
   d.infer = slice_type;
   d.compute = slice_compute;

@@ -12,12 +12,14 @@ Result<Types> split_type(const OpContext& c) {
   Types types;
   std::int64_t sum = 0;
   for (std::int64_t s : sizes) {
-    if (s < 0 || __builtin_add_overflow(sum, s, &sum)) return c.error(fmt::format("sizes [{}]", fmt::join(sizes, ", ")));
+    if (s < 0 || __builtin_add_overflow(sum, s, &sum))
+      return c.error(fmt::format("sizes [{}]", fmt::join(sizes, ", ")));
     types.push_back(x);
     types.back().dims[*axis] = Dim(s);
   }
   if (sizes.empty() || !(x.dims[*axis] == Dim(sum)))
-    return c.error(fmt::format("sizes [{}] add up to {}, axis {} of {} has another extent", fmt::join(sizes, ", "), sum, *axis, to_string(x)));
+    return c.error(fmt::format("sizes [{}] add up to {}, axis {} of {} has another extent",
+                               fmt::join(sizes, ", "), sum, *axis, to_string(x)));
   return types;
 }
 
@@ -45,7 +47,8 @@ OpDef split() {
   OpDef d;
   d.name = "split";
   d.doc =
-          "Parts along an axis, one result each: result n [..., i, ...] = x[..., i + sizes[0] + ... + sizes[n-1], ...].";
+      "Parts along an axis, one result each: result n [..., i, ...] = x[..., i + sizes[0] + ... + "
+      "sizes[n-1], ...].";
   d.attrs = {{"axis", AttrKind::integer, "axis that is cut", {}},
              {"sizes", AttrKind::ints, "extents of the results along it", {}}};
   d.fusion = FusionKind::injective;

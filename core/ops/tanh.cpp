@@ -3,8 +3,8 @@
 namespace tenon::ops {
 
 OpDef tanh() {
-  return unary_op("tanh", "Hyperbolic tangent: out[i] = tanh(x[i]).",
-                  same_type<float_type>, elementwise<apply<ScalarOp::tanh>>);
+  return unary_op("tanh", "Hyperbolic tangent: out[i] = tanh(x[i]).", same_type<float_type>,
+                  elementwise<apply<ScalarOp::tanh>>);
 }
 
 }  // namespace tenon::ops

@@ -12,7 +12,8 @@ Result<Types> transpose_type(const OpContext& c) {
   std::vector<Dim> dims;
   for (std::int64_t p : perm) {
     if (p < 0 || p >= static_cast<std::int64_t>(x.rank()) || seen[static_cast<std::size_t>(p)])
-      return c.error(fmt::format("perm [{}] is not a permutation of {} axes", fmt::join(perm, ", "), x.rank()));
+      return c.error(fmt::format("perm [{}] is not a permutation of {} axes", fmt::join(perm, ", "),
+                                 x.rank()));
     seen[static_cast<std::size_t>(p)] = true;
     dims.push_back(x.dims[static_cast<std::size_t>(p)]);
   }
@@ -51,7 +52,8 @@ OpDef transpose() {
   OpDef d;
   d.name = "transpose";
   d.doc =
-          "Axes in another order: out[i[perm[0]], i[perm[1]], ...] = x[i]; axis k of the result is axis perm[k] of x.";
+      "Axes in another order: out[i[perm[0]], i[perm[1]], ...] = x[i]; axis k of the result is "
+      "axis perm[k] of x.";
   d.attrs = {{"perm", AttrKind::ints, "the permutation", {}}};
   d.fusion = FusionKind::injective;
   d.infer = transpose_type;

@@ -11,9 +11,11 @@ Result<Types> unpack_type(const OpContext& c) {
   if (!axis) return axis.errors();
   if (Status s = need_static(c); !s) return s.errors();
   const std::int64_t size = c.integer("size");
-  const auto room = checked_mul(static_cast<std::uint64_t>(x.dims[*axis].value()), static_cast<std::uint64_t>(x.dims.back().value()));
+  const auto room = checked_mul(static_cast<std::uint64_t>(x.dims[*axis].value()),
+                                static_cast<std::uint64_t>(x.dims.back().value()));
   if (!room || size < 0 || static_cast<std::uint64_t>(size) > *room)
-    return c.error(fmt::format("size {} of {} blocks of {}", size, x.dims[*axis].value(), x.dims.back().value()));
+    return c.error(fmt::format("size {} of {} blocks of {}", size, x.dims[*axis].value(),
+                               x.dims.back().value()));
   TensorType out = x;
   out.dims.pop_back();
   out.dims[*axis] = Dim(size);
@@ -41,7 +43,8 @@ OpDef unpack() {
   OpDef d;
   d.name = "unpack";
   d.doc =
-          "The inverse of pack: out[..., i, ...] = x[..., i / block, ..., i % block] for i < size; block is the last extent of x.";
+      "The inverse of pack: out[..., i, ...] = x[..., i / block, ..., i % block] for i < size; "
+      "block is the last extent of x.";
   d.attrs = {{"axis", AttrKind::integer, "axis that was cut", {}},
              {"size", AttrKind::integer, "its extent before packing", {}}};
   d.fusion = FusionKind::injective;

@@ -39,11 +39,13 @@ Affine combine(const Affine& a, const Affine& b, std::int64_t sign) {
   r.ok = a.ok && b.ok && !__builtin_mul_overflow(sign, b.constant, &t) &&
          !__builtin_add_overflow(a.constant, t, &r.constant);
   for (std::size_t k = 0; r.ok && k < r.coeff.size(); ++k)
-    r.ok = !__builtin_mul_overflow(sign, b.coeff[k], &t) && !__builtin_add_overflow(a.coeff[k], t, &r.coeff[k]);
+    r.ok = !__builtin_mul_overflow(sign, b.coeff[k], &t) &&
+           !__builtin_add_overflow(a.coeff[k], t, &r.coeff[k]);
   return r;
 }
 
-/// a = d * multiple + rest with 0 <= rest < d everywhere on the stage: then a / d = multiple and a % d = rest.
+/// a = d * multiple + rest with 0 <= rest < d everywhere on the stage: then a / d = multiple and a
+/// % d = rest.
 bool split(const Stage& s, const Affine& a, std::int64_t d, Affine& multiple, Affine& rest) {
   multiple = rest = a;
   auto divide = [&](std::int64_t v, std::int64_t& q, std::int64_t& r) {
@@ -55,7 +57,8 @@ bool split(const Stage& s, const Affine& a, std::int64_t d, Affine& multiple, Af
   for (std::size_t k = 0; k < a.coeff.size(); ++k) {
     divide(a.coeff[k], multiple.coeff[k], rest.coeff[k]);
     std::int64_t reach = 0;
-    if (__builtin_mul_overflow(rest.coeff[k], std::max<std::int64_t>(extent(s, k) - 1, 0), &reach) ||
+    if (__builtin_mul_overflow(rest.coeff[k], std::max<std::int64_t>(extent(s, k) - 1, 0),
+                               &reach) ||
         __builtin_add_overflow(top, reach, &top))
       return false;
   }
@@ -69,7 +72,8 @@ Affine affine_of(const Compute& c, const Stage& s, ExprId index) {
   const std::vector<ExprId> order = reachable(c, index);
   std::vector<Affine> done(order.size());
   auto of = [&](ExprId id) -> const Affine& {
-    return done[static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), id) - order.begin())];
+    return done[static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), id) -
+                                         order.begin())];
   };
   for (std::size_t k = 0; k < order.size(); ++k) {
     const Expr& e = c.exprs[order[k]];
@@ -89,10 +93,13 @@ Affine affine_of(const Compute& c, const Stage& s, ExprId index) {
       Affine q, r;
       if (e.op == ScalarOp::add) a = combine(x, y, 1);
       if (e.op == ScalarOp::sub) a = combine(x, y, -1);
-      if (e.op == ScalarOp::mul && is_constant(y)) a = combine(zero, x, y.constant);
-      else if (e.op == ScalarOp::mul && is_constant(x)) a = combine(zero, y, x.constant);
+      if (e.op == ScalarOp::mul && is_constant(y))
+        a = combine(zero, x, y.constant);
+      else if (e.op == ScalarOp::mul && is_constant(x))
+        a = combine(zero, y, x.constant);
       bool quotient = e.op == ScalarOp::div, remainder = e.op == ScalarOp::mod;
-      if ((quotient || remainder) && is_constant(y) && y.constant > 0 && split(s, x, y.constant, q, r))
+      if ((quotient || remainder) && is_constant(y) && y.constant > 0 &&
+          split(s, x, y.constant, q, r))
         a = quotient ? q : r;
     }
   }

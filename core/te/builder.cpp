@@ -1,4 +1,5 @@
-// te::Builder: interning and folding. Every expression of a Compute passes through Builder::add, so equal ones are one.
+// te::Builder: interning and folding. Every expression of a Compute passes through Builder::add, so
+// equal ones are one.
 #include <bit>
 
 #include "core/te/fold.h"
@@ -9,7 +10,8 @@ namespace tenon::te {
 
 bool Expr::operator==(const Expr& o) const {
   return kind == o.kind && op == o.op && fold == o.fold && dtype == o.dtype && n == o.n &&
-         std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(o.f) && i == o.i && args == o.args;
+         std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(o.f) && i == o.i &&
+         args == o.args;
 }
 
 Shape Stage::shape() const {
@@ -68,11 +70,13 @@ E Builder::reduce(Fold fold, const std::vector<Axis>& axes, const Fn& fn) {
   *reduce_axes_ = axes;
   std::vector<E> handles;
   for (std::size_t k = 0; k < axes.size(); ++k) {
-    Expr e{.kind = Kind::axis, .dtype = DType::i64, .n = static_cast<std::uint32_t>(open_rank_ + k)};
+    Expr e{
+        .kind = Kind::axis, .dtype = DType::i64, .n = static_cast<std::uint32_t>(open_rank_ + k)};
     handles.push_back({this, add(std::move(e))});
   }
   E body = fn(handles);
-  return {this, add(Expr{.kind = Kind::reduce, .fold = fold, .dtype = body.dtype(), .args = {body.id}})};
+  return {this,
+          add(Expr{.kind = Kind::reduce, .fold = fold, .dtype = body.dtype(), .args = {body.id}})};
 }
 
 void Builder::output(T stage) {
@@ -108,18 +112,26 @@ const std::int64_t* int_imm(const Compute& c, ExprId id) {
   return e.kind == Kind::imm && !is_float(e.dtype) ? &e.i : nullptr;
 }
 
-/// x + 0, x - 0, x * 1, x / 1, x && true, ... of integers and booleans: the operand that is the result, or `none`.
+/// x + 0, x - 0, x * 1, x / 1, x && true, ... of integers and booleans: the operand that is the
+/// result, or `none`.
 ExprId identity_operand(const Compute& c, ScalarOp op, ExprId a, ExprId b) {
   const std::int64_t *ka = int_imm(c, a), *kb = int_imm(c, b);
   auto is = [](const std::int64_t* k, std::int64_t v) { return k && *k == v; };
   switch (op) {
-    case ScalarOp::add: return is(kb, 0) ? a : is(ka, 0) ? b : none;
-    case ScalarOp::sub: return is(kb, 0) ? a : none;
-    case ScalarOp::mul: return is(kb, 1) || is(ka, 0) ? a : is(ka, 1) || is(kb, 0) ? b : none;
-    case ScalarOp::div: return is(kb, 1) ? a : none;
-    case ScalarOp::logical_and: return is(kb, 1) || is(ka, 0) ? a : is(ka, 1) || is(kb, 0) ? b : none;
-    case ScalarOp::logical_or: return is(kb, 0) || is(ka, 1) ? a : is(ka, 0) || is(kb, 1) ? b : none;
-    default: return none;
+    case ScalarOp::add:
+      return is(kb, 0) ? a : is(ka, 0) ? b : none;
+    case ScalarOp::sub:
+      return is(kb, 0) ? a : none;
+    case ScalarOp::mul:
+      return is(kb, 1) || is(ka, 0) ? a : is(ka, 1) || is(kb, 0) ? b : none;
+    case ScalarOp::div:
+      return is(kb, 1) ? a : none;
+    case ScalarOp::logical_and:
+      return is(kb, 1) || is(ka, 0) ? a : is(ka, 1) || is(kb, 0) ? b : none;
+    case ScalarOp::logical_or:
+      return is(kb, 0) || is(ka, 1) ? a : is(ka, 0) || is(kb, 1) ? b : none;
+    default:
+      return none;
   }
 }
 
@@ -137,7 +149,8 @@ E Builder::scalar(ScalarOp op, DType result, std::span<const E> args) {
   if (known.size() == args.size() && !is_float(result))
     if (auto v = fold_int(op, args[0].dtype(), result, known)) return imm_int(result, *v);
   if (args.size() == 2 && !is_float(args[0].dtype()))
-    if (ExprId same = identity_operand(c_, op, args[0].id, args[1].id); same != none) return {this, same};
+    if (ExprId same = identity_operand(c_, op, args[0].id, args[1].id); same != none)
+      return {this, same};
   Expr e{.kind = Kind::scalar, .op = op, .dtype = result};
   for (E a : args) e.args.push_back(a.id);
   return {this, add(std::move(e))};

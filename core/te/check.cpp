@@ -1,4 +1,5 @@
-// The laws of TE, one after the other; the first breach is described. Shares no code with the builder.
+// The laws of TE, one after the other; the first breach is described. Shares no code with the
+// builder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,18 +14,28 @@ namespace {
 
 bool takes_float_only(ScalarOp op) {
   switch (op) {
-    case ScalarOp::exp: case ScalarOp::log: case ScalarOp::sqrt: case ScalarOp::tanh:
-    case ScalarOp::erf: case ScalarOp::sigmoid: case ScalarOp::sin: case ScalarOp::cos:
-    case ScalarOp::floor: case ScalarOp::ceil: case ScalarOp::round_even:
-    case ScalarOp::is_nan: case ScalarOp::fma:
+    case ScalarOp::exp:
+    case ScalarOp::log:
+    case ScalarOp::sqrt:
+    case ScalarOp::tanh:
+    case ScalarOp::erf:
+    case ScalarOp::sigmoid:
+    case ScalarOp::sin:
+    case ScalarOp::cos:
+    case ScalarOp::floor:
+    case ScalarOp::ceil:
+    case ScalarOp::round_even:
+    case ScalarOp::is_nan:
+    case ScalarOp::fma:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
 bool takes_bits(ScalarOp op) {
-  return op == ScalarOp::bit_and || op == ScalarOp::bit_or || op == ScalarOp::bit_xor || op == ScalarOp::bit_not ||
-         op == ScalarOp::shl || op == ScalarOp::shr;
+  return op == ScalarOp::bit_and || op == ScalarOp::bit_or || op == ScalarOp::bit_xor ||
+         op == ScalarOp::bit_not || op == ScalarOp::shl || op == ScalarOp::shr;
 }
 
 bool takes_boolean(ScalarOp op) {
@@ -63,7 +74,8 @@ class Checker {
       if (std::string why = expr(e); !why.empty()) return fmt::format("expression {}: {}", id, why);
       std::string key(reinterpret_cast<const char*>(&e.f), sizeof e.f);
       key += fmt::format("{} {} {} {} {} {} {}", static_cast<int>(e.kind), static_cast<int>(e.op),
-                         static_cast<int>(e.fold), static_cast<int>(e.dtype), e.n, e.i, fmt::join(e.args, ","));
+                         static_cast<int>(e.fold), static_cast<int>(e.dtype), e.n, e.i,
+                         fmt::join(e.args, ","));
       auto [it, fresh] = distinct.try_emplace(std::move(key), id);
       if (!fresh) return fmt::format("expressions {} and {} are equal", it->second, id);
     }
@@ -72,10 +84,14 @@ class Checker {
 
   std::string expr(const Expr& e) const {
     switch (e.kind) {
-      case Kind::imm: return e.args.empty() ? "" : "a constant has operands";
-      case Kind::axis: return e.args.empty() && e.dtype == DType::i64 ? "" : "an axis is an i64 without operands";
-      case Kind::load: return load(e);
-      case Kind::scalar: return scalar(e);
+      case Kind::imm:
+        return e.args.empty() ? "" : "a constant has operands";
+      case Kind::axis:
+        return e.args.empty() && e.dtype == DType::i64 ? "" : "an axis is an i64 without operands";
+      case Kind::load:
+        return load(e);
+      case Kind::scalar:
+        return scalar(e);
       case Kind::reduce:
         if (e.args.size() != 1) return "a reduce has one operand";
         if (type(e.args[0]) != e.dtype) return "a reduce has the type of its operand";
@@ -88,7 +104,8 @@ class Checker {
 
   std::string load(const Expr& e) const {
     if (e.n >= c_.inputs.size() + c_.stages.size()) return fmt::format("load of tensor {}", e.n);
-    if (e.dtype != c_.dtype_of(e.n)) return fmt::format("load of {} gives {}", name(c_.dtype_of(e.n)), name(e.dtype));
+    if (e.dtype != c_.dtype_of(e.n))
+      return fmt::format("load of {} gives {}", name(c_.dtype_of(e.n)), name(e.dtype));
     std::size_t rank = c_.is_input(e.n) ? c_.inputs[e.n].rank() : c_.stage_of(e.n).axes.size();
     if (e.args.size() != rank)
       return fmt::format("load of tensor {} has {} indices for {} axes", e.n, e.args.size(), rank);
@@ -110,7 +127,8 @@ class Checker {
     }
     for (ExprId a : e.args)
       if (type(a) != t) return fmt::format("{} of {} and {}", name(e.op), name(t), name(type(a)));
-    bool logic = e.op == ScalarOp::logical_and || e.op == ScalarOp::logical_or || e.op == ScalarOp::logical_not;
+    bool logic = e.op == ScalarOp::logical_and || e.op == ScalarOp::logical_or ||
+                 e.op == ScalarOp::logical_not;
     bool to_bool = logic || is_comparison(e.op) || e.op == ScalarOp::is_nan;
     if (e.dtype != (to_bool ? DType::boolean : t)) return bad();
     if (logic) return t == DType::boolean ? "" : bad();
@@ -122,7 +140,8 @@ class Checker {
   std::string stage(std::uint32_t index) const {
     const Stage& s = c_.stages[index];
     if (s.value >= c_.exprs.size()) return "no value";
-    if (type(s.value) != s.dtype) return fmt::format("value of type {} in a stage of {}", name(type(s.value)), name(s.dtype));
+    if (type(s.value) != s.dtype)
+      return fmt::format("value of type {} in a stage of {}", name(type(s.value)), name(s.dtype));
     bool empty = false;
     for (const auto* axes : {&s.axes, &s.reduce})
       for (const Axis& a : *axes) {
@@ -136,10 +155,13 @@ class Checker {
       const Expr& e = c_.exprs[id];
       if (e.kind == Kind::reduce && fold != none) return "more than one reduce";
       if (e.kind == Kind::reduce) fold = id;
-      if (e.kind == Kind::axis && e.n >= s.axes.size() + s.reduce.size()) return fmt::format("axis {} of {}", e.n, s.axes.size() + s.reduce.size());
-      if (e.kind == Kind::load && e.n >= c_.tensor_of_stage(index)) return fmt::format("load of tensor {}, which is not earlier", e.n);
+      if (e.kind == Kind::axis && e.n >= s.axes.size() + s.reduce.size())
+        return fmt::format("axis {} of {}", e.n, s.axes.size() + s.reduce.size());
+      if (e.kind == Kind::load && e.n >= c_.tensor_of_stage(index))
+        return fmt::format("load of tensor {}, which is not earlier", e.n);
     }
-    if ((fold != none) != !s.reduce.empty()) return "reduction axes without a reduce, or a reduce without axes";
+    if ((fold != none) != !s.reduce.empty())
+      return "reduction axes without a reduce, or a reduce without axes";
     if (std::string why = outside(s, fold); !why.empty()) return why;
     return empty ? "" : bounds(s, all);
   }
@@ -153,7 +175,8 @@ class Checker {
       stack.pop_back();
       if (id == fold || !seen.insert(id).second) continue;
       const Expr& e = c_.exprs[id];
-      if (e.kind == Kind::axis && e.n >= s.axes.size()) return fmt::format("reduction axis {} outside of the reduce", e.n);
+      if (e.kind == Kind::axis && e.n >= s.axes.size())
+        return fmt::format("reduction axis {} outside of the reduce", e.n);
       stack.insert(stack.end(), e.args.begin(), e.args.end());
     }
     return "";
@@ -176,11 +199,13 @@ class Checker {
         if (!a.ok) continue;
         std::int64_t low = a.constant, high = a.constant;
         for (std::size_t k = 0; k < a.coeff.size(); ++k) {
-          std::int64_t last = (k < s.axes.size() ? s.axes[k] : s.reduce[k - s.axes.size()]).extent - 1;
+          std::int64_t last =
+              (k < s.axes.size() ? s.axes[k] : s.reduce[k - s.axes.size()]).extent - 1;
           (a.coeff[k] < 0 ? low : high) += a.coeff[k] * last;
         }
         if (low < 0 || high >= shape[d])
-          return fmt::format("load of tensor {} at {}..{} on axis {} of extent {}", e.n, low, high, d, shape[d]);
+          return fmt::format("load of tensor {} at {}..{} on axis {} of extent {}", e.n, low, high,
+                             d, shape[d]);
       }
     }
     return "";

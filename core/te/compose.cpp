@@ -19,7 +19,8 @@ Compute compose(std::vector<TensorType> inputs, std::span<const Part> parts,
     const auto base = static_cast<std::uint32_t>(out.stages.size());
     first_stage.push_back(base);
     auto tensor = [&](std::uint32_t t) {
-      if (!c.is_input(t)) return n_inputs + base + (t - static_cast<std::uint32_t>(c.inputs.size()));
+      if (!c.is_input(t))
+        return n_inputs + base + (t - static_cast<std::uint32_t>(c.inputs.size()));
       auto [part, index] = p.inputs[t];
       if (part < 0) return index;
       const auto q = static_cast<std::size_t>(part);

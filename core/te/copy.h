@@ -24,7 +24,8 @@ inline Stage copy_stage(Builder& b, const Stage& of, std::uint32_t tensor) {
   return s;
 }
 
-/// `c` without the expressions that no stage uses, renumbered in the order in which the stages need them.
+/// `c` without the expressions that no stage uses, renumbered in the order in which the stages need
+/// them.
 Compute compact(const Compute& c);
 
 }  // namespace tenon::te

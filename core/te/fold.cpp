@@ -29,31 +29,51 @@ std::optional<I> fold_arith(ScalarOp op, DType t, I a, I b) {
   bool wide = t == DType::u64;
   U ua = static_cast<U>(a), ub = static_cast<U>(b);
   switch (op) {
-    case ScalarOp::add: return static_cast<I>(ua + ub);
-    case ScalarOp::sub: return static_cast<I>(ua - ub);
-    case ScalarOp::mul: return static_cast<I>(ua * ub);
-    case ScalarOp::div: return wide ? static_cast<I>(ub == 0 ? 0 : ua / ub) : floor_div(a, b);
-    case ScalarOp::mod: return wide ? static_cast<I>(ub == 0 ? 0 : ua % ub) : floor_mod(a, b);
-    case ScalarOp::min: return less(t, a, b) ? a : b;
-    case ScalarOp::max: return less(t, b, a) ? a : b;
-    case ScalarOp::bit_and: return a & b;
-    case ScalarOp::bit_or: return a | b;
-    case ScalarOp::bit_xor: return a ^ b;
-    default: return std::nullopt;
+    case ScalarOp::add:
+      return static_cast<I>(ua + ub);
+    case ScalarOp::sub:
+      return static_cast<I>(ua - ub);
+    case ScalarOp::mul:
+      return static_cast<I>(ua * ub);
+    case ScalarOp::div:
+      return wide ? static_cast<I>(ub == 0 ? 0 : ua / ub) : floor_div(a, b);
+    case ScalarOp::mod:
+      return wide ? static_cast<I>(ub == 0 ? 0 : ua % ub) : floor_mod(a, b);
+    case ScalarOp::min:
+      return less(t, a, b) ? a : b;
+    case ScalarOp::max:
+      return less(t, b, a) ? a : b;
+    case ScalarOp::bit_and:
+      return a & b;
+    case ScalarOp::bit_or:
+      return a | b;
+    case ScalarOp::bit_xor:
+      return a ^ b;
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<I> fold_logic(ScalarOp op, DType t, I a, I b) {
   switch (op) {
-    case ScalarOp::eq: return a == b;
-    case ScalarOp::ne: return a != b;
-    case ScalarOp::lt: return less(t, a, b);
-    case ScalarOp::le: return !less(t, b, a);
-    case ScalarOp::gt: return less(t, b, a);
-    case ScalarOp::ge: return !less(t, a, b);
-    case ScalarOp::logical_and: return a && b;
-    case ScalarOp::logical_or: return a || b;
-    default: return std::nullopt;
+    case ScalarOp::eq:
+      return a == b;
+    case ScalarOp::ne:
+      return a != b;
+    case ScalarOp::lt:
+      return less(t, a, b);
+    case ScalarOp::le:
+      return !less(t, b, a);
+    case ScalarOp::gt:
+      return less(t, b, a);
+    case ScalarOp::ge:
+      return !less(t, a, b);
+    case ScalarOp::logical_and:
+      return a && b;
+    case ScalarOp::logical_or:
+      return a || b;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -68,7 +88,8 @@ std::int64_t wrap(DType t, std::int64_t v) {
   return static_cast<I>(u);
 }
 
-std::optional<std::int64_t> fold_int(ScalarOp op, DType t, DType result, std::span<const std::int64_t> args) {
+std::optional<std::int64_t> fold_int(ScalarOp op, DType t, DType result,
+                                     std::span<const std::int64_t> args) {
   std::optional<I> v;
   if (args.size() == 2) {
     v = fold_arith(op, t, args[0], args[1]);

@@ -1,7 +1,7 @@
 // inline_stages: which stages need storage of their own, and rewriting the others away.
 //
-// One round walks the stages in order and rewrites each over the stages before it; rounds repeat until nothing
-// changes (a round that changes something removes a stage, so this ends).
+// One round walks the stages in order and rewrites each over the stages before it; rounds repeat
+// until nothing changes (a round that changes something removes a stage, so this ends).
 #include <algorithm>
 #include <map>
 
@@ -12,11 +12,13 @@ namespace tenon::te {
 
 namespace {
 
-/// A stage whose expression passes this many nodes is not inlined further; bounds the growth through chains of
-/// stages that are loaded at several indices.
+/// A stage whose expression passes this many nodes is not inlined further; bounds the growth
+/// through chains of stages that are loaded at several indices.
 constexpr std::size_t max_nodes = 4096;
 
-std::uint64_t size_of(const Stage& s) { return elements(TensorType(s.dtype, s.shape())).value_or(UINT64_MAX); }
+std::uint64_t size_of(const Stage& s) {
+  return elements(TensorType(s.dtype, s.shape())).value_or(UINT64_MAX);
+}
 
 class Round {
  public:
@@ -84,7 +86,8 @@ class Round {
     return !(guarded && folded) && !(costly && repeated);
   }
 
-  /// The value of an inlined stage at `index`, in terms of what is left. With a guard, loads happen only where it holds.
+  /// The value of an inlined stage at `index`, in terms of what is left. With a guard, loads happen
+  /// only where it holds.
   ExprId instantiate(std::uint32_t s, const std::vector<ExprId>& index, ExprId guard) {
     if (guard == none && is_identity(index)) return out_.stages[s].value;
     auto key = std::make_tuple(s, index, guard);
@@ -122,7 +125,9 @@ class Round {
   E handle(ExprId id) { return {&b_, id}; }
   ExprId zero(DType t) { return b_.imm_int(t, 0).id; }
   ExprId both(ExprId a, ExprId b) { return (handle(a) && handle(b)).id; }
-  ExprId guarded(ExprId cond, ExprId load, ExprId other) { return select(handle(cond), handle(load), handle(other)).id; }
+  ExprId guarded(ExprId cond, ExprId load, ExprId other) {
+    return select(handle(cond), handle(load), handle(other)).id;
+  }
   ExprId fold(Expr e) {
     if (e.kind != Kind::scalar) return b_.add(std::move(e));
     std::vector<E> args;
@@ -135,7 +140,8 @@ class Round {
     std::vector<ExprId> map(root + 1, none);
     for (ExprId id : reachable(in_, root)) {
       Expr e = mapped(in_.exprs[id], map);
-      const Expr* load = is_guarded_load(in_, in_.exprs[id]) ? &in_.exprs[in_.exprs[id].args[1]] : nullptr;
+      const Expr* load =
+          is_guarded_load(in_, in_.exprs[id]) ? &in_.exprs[in_.exprs[id].args[1]] : nullptr;
       if (load && inlined_load(*load)) {
         e.args[1] = instantiate(stage_of(*load), mapped(*load, map).args, e.args[0]);
         map[id] = fold(std::move(e));
@@ -158,7 +164,8 @@ class Round {
     return e.kind == Kind::load && !in_.is_input(e.n) && inlined_[stage_of(e)];
   }
 
-  /// Stage s, if elementwise over a reduction that only s loads, becomes that reduction with s as its epilogue.
+  /// Stage s, if elementwise over a reduction that only s loads, becomes that reduction with s as
+  /// its epilogue.
   void absorb(std::uint32_t s) {
     Stage& stage = out_.stages[s];
     if (!stage.reduce.empty()) return;
@@ -179,7 +186,8 @@ class Round {
     if (in_.is_input(load.n)) return false;
     const std::uint32_t p = stage_of(load);
     const Stage& producer = out_.stages[p];
-    if (producer.reduce.empty() || is_output(p) || producer.shape() != out_.stages[s].shape()) return false;
+    if (producer.reduce.empty() || is_output(p) || producer.shape() != out_.stages[s].shape())
+      return false;
     for (std::size_t k = 0; k < load.args.size(); ++k) {
       const Expr& i = b_.get().exprs[load.args[k]];
       bool only = producer.axes[k].extent == 1 && i.kind == Kind::imm;
@@ -204,7 +212,8 @@ class Round {
     return loads == 1;
   }
 
-  /// Every way from p to another stage leads through stages that were inlined into s alone, or is s itself.
+  /// Every way from p to another stage leads through stages that were inlined into s alone, or is s
+  /// itself.
   bool used_only_through(std::uint32_t s, std::uint32_t p) const {
     std::vector<std::uint32_t> stack{p};
     std::vector<bool> seen(in_.stages.size(), false);
@@ -227,7 +236,8 @@ class Round {
     for (std::size_t s = out_.stages.size(); s-- > 0;) {
       if (!live[s]) continue;
       for (ExprId id : reachable(out_, out_.stages[s].value))
-        if (const Expr& e = out_.exprs[id]; e.kind == Kind::load && !out_.is_input(e.n)) live[stage_of(e)] = true;
+        if (const Expr& e = out_.exprs[id]; e.kind == Kind::load && !out_.is_input(e.n))
+          live[stage_of(e)] = true;
     }
     Compute r;
     r.inputs = out_.inputs;
@@ -245,8 +255,8 @@ class Round {
   }
 
   const Compute& in_;
-  Builder b_;     // expressions of the result
-  Compute out_;   // stages of the result, numbered as in `in_`
+  Builder b_;    // expressions of the result
+  Compute out_;  // stages of the result, numbered as in `in_`
   std::vector<std::vector<Use>> uses_;
   std::vector<bool> inlined_;
   std::map<std::tuple<std::uint32_t, std::vector<ExprId>, ExprId>, ExprId> instances_;

@@ -9,11 +9,14 @@ Result<Types> infer(const OpContext& c) {
   const TensorType& x = c.operands[0];
   auto axis = axis_of(c, c.integer("axis"), x.rank());
   if (!axis) return axis.errors();
-  if (x.dims[*axis] == Dim(0)) return c.error(fmt::format("axis {} of {} is empty", *axis, to_string(x)));
+  if (x.dims[*axis] == Dim(0))
+    return c.error(fmt::format("axis {} of {} is empty", *axis, to_string(x)));
   std::vector<Dim> dims = x.dims;
   const auto at = dims.begin() + static_cast<std::ptrdiff_t>(*axis);
-  if (*c.attrs->get<bool>("keepdims")) *at = Dim(1);
-  else dims.erase(at);
+  if (*c.attrs->get<bool>("keepdims"))
+    *at = Dim(1);
+  else
+    dims.erase(at);
   return Types{TensorType(DType::i64, dims)};
 }
 

@@ -22,8 +22,9 @@ std::string_view describe(TypeSet set) {
 
 Status accept(const OpContext& c, TypeSet set, std::size_t k) {
   if (set(c.operands[k].dtype)) return {};
-  return c.error(fmt::format("operand {} has type {}, needs {}", k, to_string(c.operands[k]), describe(set)),
-                 "insert a `cast`");
+  return c.error(
+      fmt::format("operand {} has type {}, needs {}", k, to_string(c.operands[k]), describe(set)),
+      "insert a `cast`");
 }
 
 std::string text(const std::vector<Dim>& dims) {
@@ -33,11 +34,13 @@ std::string text(const std::vector<Dim>& dims) {
 
 Result<std::size_t> axis_of(const OpContext& c, std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
-  if (axis < -r || axis >= r) return c.error(fmt::format("axis {} of a tensor of rank {}", axis, rank));
+  if (axis < -r || axis >= r)
+    return c.error(fmt::format("axis {} of a tensor of rank {}", axis, rank));
   return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
 }
 
-Result<std::vector<std::size_t>> axes_of(const OpContext& c, const std::vector<std::int64_t>& axes, std::size_t rank) {
+Result<std::vector<std::size_t>> axes_of(const OpContext& c, const std::vector<std::int64_t>& axes,
+                                         std::size_t rank) {
   std::vector<std::size_t> out;
   for (std::int64_t a : axes) {
     auto axis = axis_of(c, a, rank);
@@ -52,12 +55,15 @@ Result<std::vector<std::size_t>> axes_of(const OpContext& c, const std::vector<s
   return out;
 }
 
-Result<std::vector<Dim>> broadcast(const OpContext& c, const std::vector<Dim>& a, const std::vector<Dim>& b) {
+Result<std::vector<Dim>> broadcast(const OpContext& c, const std::vector<Dim>& a,
+                                   const std::vector<Dim>& b) {
   std::vector<Dim> out(std::max(a.size(), b.size()), Dim(1));
   for (std::size_t k = 1; k <= out.size(); ++k) {
-    const Dim x = k <= a.size() ? a[a.size() - k] : Dim(1), y = k <= b.size() ? b[b.size() - k] : Dim(1);
+    const Dim x = k <= a.size() ? a[a.size() - k] : Dim(1),
+              y = k <= b.size() ? b[b.size() - k] : Dim(1);
     if (!(x == y) && !(x == Dim(1)) && !(y == Dim(1)))
-      return c.error(fmt::format("shapes {} and {} do not broadcast: {} and {} on axis -{}", text(a), text(b), text({x}), text({y}), k),
+      return c.error(fmt::format("shapes {} and {} do not broadcast: {} and {} on axis -{}",
+                                 text(a), text(b), text({x}), text({y}), k),
                      "axes are aligned at the last one; extents are equal or 1");
     out[out.size() - k] = x == Dim(1) ? y : x;
   }
@@ -67,11 +73,13 @@ Result<std::vector<Dim>> broadcast(const OpContext& c, const std::vector<Dim>& a
 Status need_static(const OpContext& c) {
   for (std::size_t k = 0; k < c.operands.size(); ++k)
     if (!c.operands[k].is_static())
-      return c.error(fmt::format("operand {} has a symbolic dim: {}", k, to_string(c.operands[k])), "give the input shapes with --shape");
+      return c.error(fmt::format("operand {} has a symbolic dim: {}", k, to_string(c.operands[k])),
+                     "give the input shapes with --shape");
   return {};
 }
 
-Status need_length(const OpContext& c, std::string_view attr, std::size_t length, std::size_t n, std::string_view things) {
+Status need_length(const OpContext& c, std::string_view attr, std::size_t length, std::size_t n,
+                   std::string_view things) {
   if (length == n) return {};
   return c.error(fmt::format("attribute '{}' has {} entries for {} {}", attr, length, n, things));
 }
@@ -94,7 +102,8 @@ E lowest(te::Builder& b, DType t) {
 
 std::vector<te::Axis> reduce_axes(const Shape& extents) {
   std::vector<te::Axis> axes;
-  for (std::size_t k = 0; k < extents.size(); ++k) axes.push_back({"r" + std::to_string(k), extents[k]});
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    axes.push_back({"r" + std::to_string(k), extents[k]});
   return axes;
 }
 
@@ -107,7 +116,9 @@ Result<Types> infer_broadcast(const OpContext& c, TypeSet set, bool to_boolean) 
   if (Status s = accept(c, set); !s) return s.errors();
   const TensorType &x = c.operands[0], &y = c.operands[1];
   if (x.dtype != y.dtype)
-    return c.error(fmt::format("operands of different element types: {} and {}", to_string(x), to_string(y)), "insert a `cast`");
+    return c.error(
+        fmt::format("operands of different element types: {} and {}", to_string(x), to_string(y)),
+        "insert a `cast`");
   auto dims = broadcast(c, x.dims, y.dims);
   if (!dims) return dims.errors();
   return Types{TensorType(to_boolean ? DType::boolean : x.dtype, *dims)};
@@ -117,7 +128,8 @@ namespace {
 Shape broadcast_shape(const Shape& a, const Shape& b) {
   Shape out(std::max(a.size(), b.size()), 1);
   for (std::size_t k = 1; k <= out.size(); ++k) {
-    const std::int64_t x = k <= a.size() ? a[a.size() - k] : 1, y = k <= b.size() ? b[b.size() - k] : 1;
+    const std::int64_t x = k <= a.size() ? a[a.size() - k] : 1,
+                       y = k <= b.size() ? b[b.size() - k] : 1;
     out[out.size() - k] = x == 1 ? y : x;
   }
   return out;
@@ -126,8 +138,9 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
 
 Status binary_compute(te::Builder& b, ScalarOp op) {
   T x = b.input(0), y = b.input(1);
-  b.output(b.stage("out", broadcast_shape(x.shape(), y.shape()),
-                   [&](auto i) { return te::binary(op, load_broadcast(x, i), load_broadcast(y, i)); }));
+  b.output(b.stage("out", broadcast_shape(x.shape(), y.shape()), [&](auto i) {
+    return te::binary(op, load_broadcast(x, i), load_broadcast(y, i));
+  }));
   return {};
 }
 
@@ -172,7 +185,8 @@ Result<Types> infer_reduce(const OpContext& c, TypeSet set) {
   return Types{TensorType(x.dtype, dims)};
 }
 
-Status reduce_compute(const OpContext& c, te::Builder& b, te::Fold fold, E (*finish)(E, std::int64_t)) {
+Status reduce_compute(const OpContext& c, te::Builder& b, te::Fold fold,
+                      E (*finish)(E, std::int64_t)) {
   T x = b.input(0);
   const Shape shape = x.shape();
   auto axes = axes_of(c, c.ints("axes"), shape.size());

@@ -1,4 +1,5 @@
-// What the ops share: type rules of whole families, and computes that differ in one scalar expression.
+// What the ops share: type rules of whole families, and computes that differ in one scalar
+// expression.
 #ifndef TENON_CORE_OPS_SUPPORT_COMMON_H
 #define TENON_CORE_OPS_SUPPORT_COMMON_H
 
@@ -33,13 +34,16 @@ std::string text(const std::vector<Dim>& dims);
 /// `axis` in [-rank, rank) as an axis in [0, rank).
 Result<std::size_t> axis_of(const OpContext& c, std::int64_t axis, std::size_t rank);
 /// Distinct axes, ascending; an empty list means all.
-Result<std::vector<std::size_t>> axes_of(const OpContext& c, const std::vector<std::int64_t>& axes, std::size_t rank);
+Result<std::vector<std::size_t>> axes_of(const OpContext& c, const std::vector<std::int64_t>& axes,
+                                         std::size_t rank);
 /// NumPy broadcasting: aligned at the last axis, extents equal or 1.
-Result<std::vector<Dim>> broadcast(const OpContext& c, const std::vector<Dim>& a, const std::vector<Dim>& b);
+Result<std::vector<Dim>> broadcast(const OpContext& c, const std::vector<Dim>& a,
+                                   const std::vector<Dim>& b);
 /// An error unless all dims of all operands are numbers.
 Status need_static(const OpContext& c);
 /// An error unless the attribute has one entry per `n` things.
-Status need_length(const OpContext& c, std::string_view attr, std::size_t length, std::size_t n, std::string_view things);
+Status need_length(const OpContext& c, std::string_view attr, std::size_t length, std::size_t n,
+                   std::string_view things);
 
 /// The element of `t` that belongs to the point `i` of a shape that it broadcasts to.
 E load_broadcast(T t, std::span<const E> i);
@@ -54,11 +58,17 @@ Result<Types> infer_same(const OpContext& c, TypeSet set);
 /// Two operands of one element type, broadcast; the result has that element type, or boolean.
 Result<Types> infer_broadcast(const OpContext& c, TypeSet set, bool to_boolean);
 template <TypeSet set>
-Result<Types> same_type(const OpContext& c) { return infer_same(c, set); }
+Result<Types> same_type(const OpContext& c) {
+  return infer_same(c, set);
+}
 template <TypeSet set>
-Result<Types> broadcast_type(const OpContext& c) { return infer_broadcast(c, set, false); }
+Result<Types> broadcast_type(const OpContext& c) {
+  return infer_broadcast(c, set, false);
+}
 template <TypeSet set>
-Result<Types> comparison_type(const OpContext& c) { return infer_broadcast(c, set, true); }
+Result<Types> comparison_type(const OpContext& c) {
+  return infer_broadcast(c, set, true);
+}
 
 /// out[i] = f(x[i]).
 using UnaryFn = E (*)(const OpContext&, E x);
@@ -69,25 +79,35 @@ Status elementwise(const OpContext& c, te::Builder& b) {
   return {};
 }
 template <ScalarOp op>
-E apply(const OpContext&, E x) { return te::unary(op, x); }
+E apply(const OpContext&, E x) {
+  return te::unary(op, x);
+}
 
 /// out[i] = op(a[i], b[i]), broadcast.
 Status binary_compute(te::Builder& b, ScalarOp op);
 template <ScalarOp op>
-Status broadcast_binary(const OpContext&, te::Builder& b) { return binary_compute(b, op); }
+Status broadcast_binary(const OpContext&, te::Builder& b) {
+  return binary_compute(b, op);
+}
 
 OpDef unary_op(std::string name, std::string doc, Infer infer, Compute compute);
-OpDef binary_op(std::string name, std::string doc, Infer infer, Compute compute, bool commutative = false);
+OpDef binary_op(std::string name, std::string doc, Infer infer, Compute compute,
+                bool commutative = false);
 
 // ---- reductions over the attributes `axes` and `keepdims` ----
 OpDef reduce_op(std::string name, std::string doc, Infer infer, Compute compute);
 Result<Types> infer_reduce(const OpContext& c, TypeSet set);
 template <TypeSet set>
-Result<Types> reduce_type(const OpContext& c) { return infer_reduce(c, set); }
+Result<Types> reduce_type(const OpContext& c) {
+  return infer_reduce(c, set);
+}
 /// The stage `fold of x over the axes`, then `finish(folded, number of elements folded)`.
-Status reduce_compute(const OpContext& c, te::Builder& b, te::Fold fold, E (*finish)(E folded, std::int64_t count) = nullptr);
+Status reduce_compute(const OpContext& c, te::Builder& b, te::Fold fold,
+                      E (*finish)(E folded, std::int64_t count) = nullptr);
 template <te::Fold fold>
-Status folded(const OpContext& c, te::Builder& b) { return reduce_compute(c, b, fold); }
+Status folded(const OpContext& c, te::Builder& b) {
+  return reduce_compute(c, b, fold);
+}
 
 // ---- views ----
 /// The result is the operand's bytes.

@@ -2,7 +2,8 @@
 
 namespace tenon::ops {
 
-std::vector<E> reshape_index(te::Builder& b, std::span<const E> i, const Shape& to, const Shape& from) {
+std::vector<E> reshape_index(te::Builder& b, std::span<const E> i, const Shape& to,
+                             const Shape& from) {
   std::vector<E> index(from.size(), b.i64(0));
   for (std::int64_t d : from)
     if (d == 0) return index;  // no elements: nothing is ever loaded
@@ -14,8 +15,10 @@ std::vector<E> reshape_index(te::Builder& b, std::span<const E> i, const Shape& 
     if (t_end < to.size()) t_count *= to[t_end++];
     if (f_end < from.size()) f_count *= from[f_end++];
     while (t_count != f_count) {
-      if (t_count < f_count) t_count *= to[t_end++];
-      else f_count *= from[f_end++];
+      if (t_count < f_count)
+        t_count *= to[t_end++];
+      else
+        f_count *= from[f_end++];
     }
     E number = b.i64(0);
     for (std::size_t k = t; k < t_end; ++k) number = to[k] == 1 ? number : number * to[k] + i[k];

@@ -6,10 +6,11 @@
 
 namespace tenon::ops {
 
-/// The index in a tensor of shape `from` of the element with the row-major number that `i` has in shape `to`. Both have
-/// as many elements. Axes that are only regrouped among themselves keep to themselves: where nothing is regrouped no
-/// division appears.
-std::vector<E> reshape_index(te::Builder& b, std::span<const E> i, const Shape& to, const Shape& from);
+/// The index in a tensor of shape `from` of the element with the row-major number that `i` has in
+/// shape `to`. Both have as many elements. Axes that are only regrouped among themselves keep to
+/// themselves: where nothing is regrouped no division appears.
+std::vector<E> reshape_index(te::Builder& b, std::span<const E> i, const Shape& to,
+                             const Shape& from);
 
 }  // namespace tenon::ops
 

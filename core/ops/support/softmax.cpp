@@ -36,7 +36,8 @@ Status normalise(const OpContext& c, te::Builder& b, bool logarithm) {
   b.output(b.stage("out", shape, [&](auto i) {
     const auto row = without(i);
     E shifted = x(i) - top(row);
-    return logarithm ? shifted - te::unary(ScalarOp::log, sum(row)) : te::unary(ScalarOp::exp, shifted) / sum(row);
+    return logarithm ? shifted - te::unary(ScalarOp::log, sum(row))
+                     : te::unary(ScalarOp::exp, shifted) / sum(row);
   }));
   return {};
 }
