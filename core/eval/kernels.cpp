@@ -48,14 +48,6 @@ void map_cast(void* out, const void* const* args, std::size_t n) {
   const From* __restrict x = static_cast<const From*>(args[0]);
   for (std::size_t i = 0; i < n; ++i) r[i] = convert<To>(x[i]);
 }
-/// To a four-bit type, of which the register holds more values: saturates at the type's own ends.
-template <class From, int low, int high, class To>
-void map_cast_four(void* out, const void* const* args, std::size_t n) {
-  To* r = static_cast<To*>(out);
-  const From* x = static_cast<const From*>(args[0]);
-  for (std::size_t i = 0; i < n; ++i)
-    r[i] = static_cast<To>(std::clamp<int>(convert<std::int8_t>(x[i]), low, high));
-}
 template <class From>
 void map_truth(void* out, const void* const* args, std::size_t n) {
   auto* __restrict r = static_cast<std::uint8_t*>(out);
@@ -147,10 +139,6 @@ Map cast_of(DType from, DType to) {
   return with_type(from, [to](auto source) -> Map {
     using From = typename decltype(source)::type;
     if (to == DType::boolean) return &map_truth<From>;
-    if constexpr (is_real<From>) {  // integers wrap: see narrow()
-      if (to == DType::i4) return &map_cast_four<From, -8, 7, std::int8_t>;
-      if (to == DType::u4) return &map_cast_four<From, 0, 15, std::uint8_t>;
-    }
     return with_type(
         to, [](auto target) -> Map { return &map_cast<From, typename decltype(target)::type>; });
   });

@@ -75,7 +75,7 @@ Outputs cast(NodeImport& n) {
   return one(n.op("cast", {n.in(0)}, {{"to", *to}}));
 }
 
-Outputs where(NodeImport& n) { return one(n.op("select", {n.in(0), n.in(1), n.in(2)})); }
+Outputs where(NodeImport& n) { return one(n.op("where", {n.in(0), n.in(1), n.in(2)})); }
 
 /// Axes are an attribute, or an input since opset 18 (13 for sums).
 template <const char* const& Name>
