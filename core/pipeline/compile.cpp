@@ -66,7 +66,7 @@ std::string provenance_json(const Compilation& c) {
   for (const Step& s : c.config.steps) {
     auto kind = kinds.find(s.name);
     const bool slot = kind != kinds.end();
-    add(s.id, slot ? kind->second : TN_KIND_PASS, !slot ? s.name : s.use.with.empty() ? defaults.at(s.name) : s.use.with, s.use.options);
+    add(s.id, slot ? kind->second : std::uint32_t{TN_KIND_PASS}, !slot ? s.name : s.use.with.empty() ? defaults.at(s.name) : s.use.with, s.use.options);
   }
   auto& times = out["milliseconds"] = nlohmann::ordered_json::object();
   for (const TimedPart& p : c.timing) times[p.name] = p.ms;

@@ -19,8 +19,9 @@ inline constexpr std::int64_t min_opset = 7, max_opset = 21;
 /// One node being imported, with what its function needs. Failures go through fail(), which names node, op, opset and file.
 class NodeImport {
  public:
-  NodeImport(Builder& b, const onnx::NodeProto& n, std::int64_t opset, std::vector<Value> inputs, const std::filesystem::path& folder, Loc loc)
-      : b(b), opset(opset), folder(folder), loc(std::move(loc)), node_(n), inputs_(std::move(inputs)) {}
+  NodeImport(Builder& builder, const onnx::NodeProto& n, std::int64_t model_opset, std::vector<Value> inputs,
+             const std::filesystem::path& model_folder, Loc place)
+      : b(builder), opset(model_opset), folder(model_folder), loc(std::move(place)), node_(n), inputs_(std::move(inputs)) {}
 
   Builder& b;
   const std::int64_t opset;

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Latency of whole models beside ONNX Runtime, interleaved in one run. Usage: models.py [--threads N] [--rounds N] [MODEL...]
+
+Needs TENON_SHARED (default ../shared) for models and the peer's driver, and ORT_DIR (a folder with onnxruntime-node) for the
+peer; without the latter only Tenon's own figures are printed. Prints minima and medians over all rounds and their ratio:
+below 1, Tenon is faster.
+"""
+import argparse, json, os, pathlib, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("TENON_SHARED", ROOT.parent / "shared"))
+TENON = ROOT / "build/release/bin/tenon"
+MODELS = {
+    "mnist_cntk": ("onnx/mnist_cntk.onnx", []),
+    "blazeface_front_128": ("onnx/blazeface_front_128.onnx", []),
+    "mobilenetv2": ("gen/mobilenetv2.onnx", ["--shape", "input=1x3x224x224"]),
+    "squeezenet_rand": ("gen/squeezenet_rand.onnx", []),
+    "resnet50_rand": ("gen/resnet50_rand.onnx", []),
+    "ultraface_rfb_320": ("onnx/ultraface_rfb_320.onnx", []),
+    "mlp_784_b32": ("gen/mlp_784.onnx", ["--shape", "input=32x784"]),
+}
+
+
+def ours(artefact, threads):
+    r = subprocess.run([TENON, "run", artefact, "--json", "--repeat", "100", "--threads", str(threads)], capture_output=True, text=True, check=True)
+    return json.loads(r.stdout)["latency_ms"]
+
+
+def peer(model, args, threads):
+    driver = SHARED / "peer/ort_bench.mjs"
+    r = subprocess.run(["node", driver, "--model", model, *args, "--threads", str(threads), "--max-time", "3"], capture_output=True, text=True, check=True)
+    run = json.loads(r.stdout)["runs"][0]
+    return {"min": run["min_ms"], "median": run["median_ms"]}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("models", nargs="*", default=list(MODELS))
+    a = p.parse_args()
+    if not SHARED.is_dir():
+        sys.exit("models.py: no models: set TENON_SHARED")
+    print(f"{'model':24}{'tenon min':>12}{'median':>9}{'peer min':>12}{'median':>9}{'ratio min':>12}{'median':>9}")
+    with tempfile.TemporaryDirectory(prefix="tenon-") as work:
+        gen = pathlib.Path(work) / "gen"
+        if any(MODELS[m][0].startswith("gen/") for m in a.models):
+            gen.mkdir()
+            subprocess.run(["/usr/bin/python3", SHARED / "peer/gen_models.py", gen], check=True, capture_output=True)
+        for name in a.models:
+            file, args = MODELS[name]
+            model = gen / file[4:] if file.startswith("gen/") else SHARED / "models" / file
+            artefact = pathlib.Path(work) / name
+            subprocess.run([TENON, "compile", model, *args, "-o", artefact], check=True, capture_output=True)
+            t, o = [], []
+            for _ in range(a.rounds):
+                t.append(ours(artefact, a.threads))
+                if "ORT_DIR" in os.environ:
+                    o.append(peer(model, args, a.threads))
+            best = lambda rows, key: min(r[key] for r in rows)
+            line = f"{name:24}{best(t, 'min'):12.3f}{best(t, 'median'):9.3f}"
+            if o:
+                line += f"{best(o, 'min'):12.3f}{best(o, 'median'):9.3f}{best(t, 'min') / best(o, 'min'):12.2f}{best(t, 'median') / best(o, 'median'):9.2f}"
+            print(line, flush=True)
+
+
+main()
