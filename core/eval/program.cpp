@@ -296,6 +296,7 @@ void Program::out_of_bounds(const Step& s, std::int64_t at, std::int64_t extent)
 
 void Program::load_summed(Step& s, const Memory& m) {
   Reg& dst = regs_[s.dst];
+  dst.data = dst.own.get();  // an earlier block may have been taken from the tensor itself
   const auto width = static_cast<std::int64_t>(s.width);
   const std::int64_t start = base(s);
   if (s.what == What::load && s.terms.empty()) {  // checked when compiled
