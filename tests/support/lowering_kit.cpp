@@ -57,13 +57,16 @@ Bytes random_tensor(const TensorType& t, const Case& c, std::mt19937& rng) {
     const int v = pick(rng);
     if (is_float(t.dtype)) {
       const double x = v * c.scale;
-      write_lane(t.dtype, &r[at],
-                 interpret_scalar(ScalarOp::cast, DType::f64, t.dtype, std::bit_cast<Lane>(x), 0, 0));
+      write_lane(
+          t.dtype, &r[at],
+          interpret_scalar(ScalarOp::cast, DType::f64, t.dtype, std::bit_cast<Lane>(x), 0, 0));
     } else if (t.dtype == DType::boolean) {
       r[at] = std::byte(v & 1);
     } else {
       // Index tensors are i64: they stay valid indices.
-      write_lane(t.dtype, &r[at], static_cast<Lane>(static_cast<std::int64_t>(t.dtype == DType::i64 ? std::abs(v) : v)));
+      write_lane(
+          t.dtype, &r[at],
+          static_cast<Lane>(static_cast<std::int64_t>(t.dtype == DType::i64 ? std::abs(v) : v)));
     }
   }
   return r;
@@ -82,13 +85,17 @@ double ulp_of(DType t, double v) {
 }
 
 /// "" or where two tensors differ by more than `ulp` units.
-std::string difference(const TensorType& t, const Bytes& want, const Bytes& have, double ulp, double at_least) {
+std::string difference(const TensorType& t, const Bytes& want, const Bytes& have, double ulp,
+                       double at_least) {
   const unsigned size = bits(t.dtype) / 8;
   for (std::size_t at = 0; at < want.size(); at += size) {
     const Lane a = read_lane(t.dtype, &want[at]), b = read_lane(t.dtype, &have[at]);
     if (same_element(t.dtype, a, b)) continue;
-    const double x = is_float(t.dtype) ? as_double(t.dtype, a) : 0, y = is_float(t.dtype) ? as_double(t.dtype, b) : 0;
-    if (is_float(t.dtype) && std::abs(x - y) <= ulp * ulp_of(t.dtype, std::max(std::abs(x), at_least))) continue;
+    const double x = is_float(t.dtype) ? as_double(t.dtype, a) : 0,
+                 y = is_float(t.dtype) ? as_double(t.dtype, b) : 0;
+    if (is_float(t.dtype) &&
+        std::abs(x - y) <= ulp * ulp_of(t.dtype, std::max(std::abs(x), at_least)))
+      continue;
     return is_float(t.dtype) ? fmt::format("element {}: want {}, have {}", at / size, x, y)
                              : fmt::format("element {}: want {:x}, have {:x}", at / size, a, b);
   }
@@ -101,17 +108,21 @@ struct Run {
   Bytes worker;
   std::vector<void*> buf;
 
-  Run(const tir::Kernel& k, const std::vector<Bytes>& inputs, const std::pair<std::uint32_t, std::uint32_t>* shared) {
+  Run(const tir::Kernel& k, const std::vector<Bytes>& inputs,
+      const std::pair<std::uint32_t, std::uint32_t>* shared) {
     for (const tir::Buffer& b : k.buffers) {
       if (b.scope == tir::Scope::worker) continue;
-      args.push_back(b.scope == tir::Scope::input ? inputs[b.arg] : Bytes(b.elements * bits(b.dtype) / 8, std::byte{0xdb}));
+      args.push_back(b.scope == tir::Scope::input
+                         ? inputs[b.arg]
+                         : Bytes(b.elements * bits(b.dtype) / 8, std::byte{0xdb}));
     }
     worker.assign(k.worker_bytes + 64, std::byte{0xcd});
     for (Bytes& a : args) buf.push_back(a.data());
     if (shared) buf[shared->second] = buf[shared->first];
   }
   void* scratch() {
-    return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(worker.data()) + 63) / 64 * 64);
+    return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(worker.data()) + 63) / 64 *
+                                   64);
   }
   Bytes output(std::uint32_t arg) const {
     const auto* p = static_cast<const std::byte*>(buf[arg]);
@@ -125,7 +136,8 @@ Cut whole(const tir::Kernel& k) { return {{0, k.extent}}; }
 /// Uneven chunks, last first, with an empty one.
 Cut shredded(const tir::Kernel& k) {
   Cut r{{0, 0}};
-  for (std::int64_t at = 0, n = 1; at < k.extent; at += n, n = n % 3 + 1) r.push_back({at, std::min(at + n, k.extent)});
+  for (std::int64_t at = 0, n = 1; at < k.extent; at += n, n = n % 3 + 1)
+    r.push_back({at, std::min(at + n, k.extent)});
   std::reverse(r.begin(), r.end());
   return r;
 }
@@ -134,7 +146,8 @@ std::string execute(const tir::Kernel& k, Run& r, const Cut& cut, KernelFn fn) {
   for (auto [begin, end] : cut) {
     std::fill(r.worker.begin(), r.worker.end(), std::byte{0xcd});
     if (fn) {
-      if (std::int32_t code = fn(r.buf.data(), nullptr, r.scratch(), begin, end)) return fmt::format("returned {}", code);
+      if (std::int32_t code = fn(r.buf.data(), nullptr, r.scratch(), begin, end))
+        return fmt::format("returned {}", code);
     } else if (std::string s = interpret(k, r.buf.data(), r.scratch(), begin, end); !s.empty()) {
       return s;
     }
@@ -149,12 +162,14 @@ struct Judge {
   const std::vector<Bytes>& wanted;
 
   std::string run(KernelFn fn, const Cut& cut, double ulp, const std::vector<Bytes>& want,
-                  const std::pair<std::uint32_t, std::uint32_t>* shared, std::vector<Bytes>* got) const {
+                  const std::pair<std::uint32_t, std::uint32_t>* shared,
+                  std::vector<Bytes>* got) const {
     Run r(k, inputs, shared);
     if (std::string s = execute(k, r, cut, fn); !s.empty()) return s;
     for (std::uint32_t o = 0; o < c.compute.outputs.size(); ++o) {
       const Bytes have = r.output(static_cast<std::uint32_t>(c.compute.inputs.size()) + o);
-      if (std::string s = difference(c.compute.output_type(o), want[o], have, ulp, c.at_least); !s.empty())
+      if (std::string s = difference(c.compute.output_type(o), want[o], have, ulp, c.at_least);
+          !s.empty())
         return fmt::format("output {} {}", o, s);
       if (got) got->push_back(have);
     }
@@ -166,7 +181,8 @@ struct Judge {
     CHECK(run(nullptr, whole(k), c.ulp, wanted, nullptr, &first) == "");
     if (first.size() != wanted.size()) return;
     CHECK(run(nullptr, shredded(k), 0, first, nullptr, nullptr) == "");
-    for (const auto& pair : k.inplace) CHECK(run(nullptr, whole(k), 0, first, &pair, nullptr) == "");
+    for (const auto& pair : k.inplace)
+      CHECK(run(nullptr, whole(k), 0, first, &pair, nullptr) == "");
     if (!fn) return;
     CHECK(run(fn, whole(k), 0, first, nullptr, nullptr) == "");
     CHECK(run(fn, shredded(k), 0, first, nullptr, nullptr) == "");
@@ -196,7 +212,8 @@ std::vector<Bytes> run_native(const te::Compute& c, const std::vector<Bytes>& in
   Run r(l.kernel, inputs, nullptr);
   REQUIRE(execute(l.kernel, r, whole(l.kernel), code[l.kernel.symbol]) == "");
   std::vector<Bytes> outputs;
-  for (std::size_t o = 0; o < c.outputs.size(); ++o) outputs.push_back(r.output(static_cast<std::uint32_t>(c.inputs.size() + o)));
+  for (std::size_t o = 0; o < c.outputs.size(); ++o)
+    outputs.push_back(r.output(static_cast<std::uint32_t>(c.inputs.size() + o)));
   return outputs;
 }
 
@@ -225,7 +242,8 @@ void judge(const std::vector<Case>& cases) {
     std::vector<const std::byte*> in;
     std::vector<std::byte*> out;
     for (const TensorType& t : c.compute.inputs) inputs.push_back(random_tensor(t, c, rng));
-    for (std::uint32_t o = 0; o < c.compute.outputs.size(); ++o) wanted.push_back(bytes_of(c.compute.output_type(o)));
+    for (std::uint32_t o = 0; o < c.compute.outputs.size(); ++o)
+      wanted.push_back(bytes_of(c.compute.output_type(o)));
     for (Bytes& b : inputs) in.push_back(b.data());
     for (Bytes& b : wanted) out.push_back(b.data());
     evaluate(c.compute, in, out);

@@ -1,5 +1,5 @@
-// Lowers computes with the plugin tenon.te and judges the kernels: against the evaluator, against the plain schedule,
-// however the parallel range is cut, in place, interpreted and compiled.
+// Lowers computes with the plugin tenon.te and judges the kernels: against the evaluator, against
+// the plain schedule, however the parallel range is cut, in place, interpreted and compiled.
 #ifndef TENON_TESTS_SUPPORT_LOWERING_KIT_H
 #define TENON_TESTS_SUPPORT_LOWERING_KIT_H
 
@@ -30,13 +30,15 @@ Lowered lower(const te::Compute& c, const TargetFacts& facts, bool naive = false
 struct Case {
   std::string name;
   te::Compute compute;
-  double ulp = 0;     ///< allowed difference from the evaluator in units of the last place of the result; 0 = bitwise
-  double at_least = 0;     ///< ... of a result of at least this size (sums that cancel)
+  double ulp = 0;       ///< allowed difference from the evaluator in units of the last place of the
+                        ///< result; 0 = bitwise
+  double at_least = 0;  ///< ... of a result of at least this size (sums that cancel)
   int low = -3, high = 3;  ///< inputs are integers in this range ...
   double scale = 1;        ///< ... times this
 };
 /// Lowers, compiles for this machine and runs; one vector of bytes per output.
-std::vector<std::vector<std::byte>> run_native(const te::Compute& c, const std::vector<std::vector<std::byte>>& inputs);
+std::vector<std::vector<std::byte>> run_native(const te::Compute& c,
+                                               const std::vector<std::vector<std::byte>>& inputs);
 
 /// The whole judgement of every case, for vectors of 64, 32 and 16 bytes.
 void judge(const std::vector<Case>& cases);

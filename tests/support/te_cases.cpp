@@ -13,7 +13,8 @@ T padded(te::Builder& b, T x, std::int64_t pad, double value) {
   const Shape s = x.shape();
   return b.stage("padded", {s[0], s[1], s[2] + 2 * pad, s[3] + 2 * pad}, [&](Index i) {
     const E y = i[2] - pad, z = i[3] - pad;
-    return te::select(inside(b, y, s[2]) && inside(b, z, s[3]), x({i[0], i[1], y, z}), b.imm(x.dtype(), value));
+    return te::select(inside(b, y, s[2]) && inside(b, z, s[3]), x({i[0], i[1], y, z}),
+                      b.imm(x.dtype(), value));
   });
 }
 
@@ -21,7 +22,8 @@ T padded(te::Builder& b, T x, std::int64_t pad, double value) {
 
 te::Compute conv(const Conv& p) {
   const std::int64_t cg = p.c / p.groups, og = p.o / p.groups, oh = p.out_h(), ow = p.out_w();
-  std::vector<TensorType> in{{p.dtype, Shape{p.n, p.c, p.h, p.w}}, {p.dtype, Shape{p.o, cg, p.kh, p.kw}}};
+  std::vector<TensorType> in{{p.dtype, Shape{p.n, p.c, p.h, p.w}},
+                             {p.dtype, Shape{p.o, cg, p.kh, p.kw}}};
   if (p.bias) in.push_back({p.dtype, Shape{p.o}});
   if (p.residual) in.push_back({p.dtype, Shape{p.n, p.o, oh, ow}});
   te::Builder b(in);
@@ -30,7 +32,8 @@ te::Compute conv(const Conv& p) {
   T y = b.stage("conv", {p.n, p.o, oh, ow}, [&](Index i) {
     return b.reduce(te::Fold::sum, {{"c", cg}, {"ky", p.kh}, {"kx", p.kw}}, [&](Index r) {
       const E c = p.groups == 1 ? r[0] : (i[1] / og) * cg + r[0];
-      return x({i[0], c, i[2] * p.stride + r[1] * p.dilation, i[3] * p.stride + r[2] * p.dilation}) *
+      return x({i[0], c, i[2] * p.stride + r[1] * p.dilation,
+                i[3] * p.stride + r[2] * p.dilation}) *
              w({i[1], r[0], r[1], r[2]});
     });
   });
@@ -52,8 +55,11 @@ te::Compute conv(const Conv& p) {
   return b.take();
 }
 
-te::Compute matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool transposed, DType t) {
-  const auto shape = [&](std::int64_t x, std::int64_t y) { return batch ? Shape{batch, x, y} : Shape{x, y}; };
+te::Compute matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                   bool transposed, DType t) {
+  const auto shape = [&](std::int64_t x, std::int64_t y) {
+    return batch ? Shape{batch, x, y} : Shape{x, y};
+  };
   te::Builder b({{t, shape(m, k)}, {t, transposed ? shape(n, k) : shape(k, n)}});
   const T x = b.input(0), w = b.input(1);
   b.output(b.stage("matmul", shape(m, n), [&](Index i) {
@@ -70,7 +76,8 @@ te::Compute pool(const Conv& p, te::Fold fold) {
   const T x = padded(b, b.input(0), p.pad, fold == te::Fold::sum ? 0 : -100);
   b.output(b.stage("pool", {p.n, p.c, p.out_h(), p.out_w()}, [&](Index i) {
     return b.reduce(fold, {{"ky", p.kh}, {"kx", p.kw}}, [&](Index r) {
-      return x({i[0], i[1], i[2] * p.stride + r[0] * p.dilation, i[3] * p.stride + r[1] * p.dilation});
+      return x(
+          {i[0], i[1], i[2] * p.stride + r[0] * p.dilation, i[3] * p.stride + r[1] * p.dilation});
     });
   }));
   return b.take();
@@ -106,7 +113,9 @@ te::Compute softmax(const Shape& shape, std::size_t axis) {
   te::Builder b({{DType::f32, shape}});
   const T x = b.input(0);
   const T most = folded(b, "most", x, axis, te::Fold::max);
-  const T e = b.stage("exp", shape, [&](Index i) { return te::unary(ScalarOp::exp, x(i) - most(without(i, axis))); });
+  const T e = b.stage("exp", shape, [&](Index i) {
+    return te::unary(ScalarOp::exp, x(i) - most(without(i, axis)));
+  });
   const T sum = folded(b, "sum", e, axis, te::Fold::sum);
   b.output(b.stage("softmax", shape, [&](Index i) { return e(i) / sum(without(i, axis)); }));
   return b.take();
@@ -117,17 +126,22 @@ te::Compute layer_norm(std::int64_t rows, std::int64_t cols) {
   te::Builder b({{DType::f32, shape}, {DType::f32, Shape{cols}}, {DType::f32, Shape{cols}}});
   const T x = b.input(0), scale = b.input(1), shift = b.input(2);
   const T sum = folded(b, "sum", x, 1, te::Fold::sum);
-  const T mean = b.stage("mean", {rows}, [&](Index i) { return sum(i) / b.imm(DType::f32, static_cast<double>(cols)); });
-  const T square = b.stage("square", shape, [&](Index i) { return (x(i) - mean({i[0]})) * (x(i) - mean({i[0]})); });
+  const T mean = b.stage("mean", {rows}, [&](Index i) {
+    return sum(i) / b.imm(DType::f32, static_cast<double>(cols));
+  });
+  const T square = b.stage("square", shape,
+                           [&](Index i) { return (x(i) - mean({i[0]})) * (x(i) - mean({i[0]})); });
   const T total = folded(b, "total", square, 1, te::Fold::sum);
   b.output(b.stage("norm", shape, [&](Index i) {
-    const E var = total({i[0]}) / b.imm(DType::f32, static_cast<double>(cols)) + b.imm(DType::f32, 1e-5);
+    const E var =
+        total({i[0]}) / b.imm(DType::f32, static_cast<double>(cols)) + b.imm(DType::f32, 1e-5);
     return (x(i) - mean({i[0]})) / te::unary(ScalarOp::sqrt, var) * scale({i[1]}) + shift({i[1]});
   }));
   return b.take();
 }
 
-te::Compute fold_axes(const Shape& shape, const std::vector<std::size_t>& over, te::Fold fold, DType t) {
+te::Compute fold_axes(const Shape& shape, const std::vector<std::size_t>& over, te::Fold fold,
+                      DType t) {
   te::Builder b({{t, shape}});
   const T x = b.input(0);
   Shape kept;
@@ -135,15 +149,18 @@ te::Compute fold_axes(const Shape& shape, const std::vector<std::size_t>& over, 
   std::vector<bool> is_folded(shape.size(), false);
   for (std::size_t a : over) is_folded[a] = true;
   for (std::size_t a = 0; a < shape.size(); ++a) {
-    if (is_folded[a]) axes.push_back({"r", shape[a]});
-    else kept.push_back(shape[a]);
+    if (is_folded[a])
+      axes.push_back({"r", shape[a]});
+    else
+      kept.push_back(shape[a]);
   }
   b.output(b.stage("fold", kept, [&](Index i) {
     const std::vector<E> outer(i.begin(), i.end());
     return b.reduce(fold, axes, [&](Index r) {
       std::vector<E> at;
       std::size_t o = 0, q = 0;
-      for (std::size_t a = 0; a < shape.size(); ++a) at.push_back(is_folded[a] ? r[q++] : outer[o++]);
+      for (std::size_t a = 0; a < shape.size(); ++a)
+        at.push_back(is_folded[a] ? r[q++] : outer[o++]);
       return x(at);
     });
   }));
@@ -160,7 +177,8 @@ te::Compute elementwise(const Shape& out, const std::vector<Shape>& shapes, DTyp
     for (std::uint32_t k = 0; k < shapes.size(); ++k) {
       std::vector<E> at;
       const std::size_t skip = out.size() - shapes[k].size();
-      for (std::size_t d = 0; d < shapes[k].size(); ++d) at.push_back(shapes[k][d] == 1 ? b.i64(0) : i[skip + d]);
+      for (std::size_t d = 0; d < shapes[k].size(); ++d)
+        at.push_back(shapes[k][d] == 1 ? b.i64(0) : i[skip + d]);
       args.push_back(b.input(k)(at));
     }
     return fn(b, args);

@@ -1,4 +1,5 @@
-// Compute descriptions of common shapes of work, for tests of lowerings. Tests build their own where they need others.
+// Compute descriptions of common shapes of work, for tests of lowerings. Tests build their own
+// where they need others.
 #ifndef TENON_TESTS_SUPPORT_TE_CASES_H
 #define TENON_TESTS_SUPPORT_TE_CASES_H
 
@@ -24,21 +25,24 @@ struct Conv {
   std::int64_t out_h() const { return (h + 2 * pad - dilation * (kh - 1) - 1) / stride + 1; }
   std::int64_t out_w() const { return (w + 2 * pad - dilation * (kw - 1) - 1) / stride + 1; }
 };
-/// Inputs: x [n,c,h,w], w [o, c/groups, kh, kw], then bias [o] and residual [n,o,oh,ow] when asked for.
+/// Inputs: x [n,c,h,w], w [o, c/groups, kh, kw], then bias [o] and residual [n,o,oh,ow] when asked
+/// for.
 te::Compute conv(const Conv& p);
 /// out[b,m,n] = sum over k. Without batch when b is 0.
-te::Compute matmul(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t k, bool transposed = false,
-                   DType t = DType::f32);
+te::Compute matmul(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t k,
+                   bool transposed = false, DType t = DType::f32);
 /// Window fold of x [n,c,h,w]: maximum or sum.
 te::Compute pool(const Conv& p, te::Fold fold);
 te::Compute softmax(const Shape& shape, std::size_t axis);
 te::Compute layer_norm(std::int64_t rows, std::int64_t cols);
 /// Folds the axes of `over` of one input.
-te::Compute fold_axes(const Shape& shape, const std::vector<std::size_t>& over, te::Fold fold, DType t = DType::f32);
+te::Compute fold_axes(const Shape& shape, const std::vector<std::size_t>& over, te::Fold fold,
+                      DType t = DType::f32);
 /// Elementwise over inputs of `shapes` broadcast to `out`.
 te::Compute elementwise(const Shape& out, const std::vector<Shape>& shapes, DType t,
                         const std::function<E(te::Builder&, std::vector<E>)>& fn);
-te::Compute transpose(const Shape& shape, const std::vector<std::size_t>& perm, DType t = DType::f32);
+te::Compute transpose(const Shape& shape, const std::vector<std::size_t>& perm,
+                      DType t = DType::f32);
 
 }  // namespace tenon::test
 

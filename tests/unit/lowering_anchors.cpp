@@ -1,4 +1,5 @@
-// Kernels with one anchor: convolutions, matrix products, pools, and one that no library has heard of.
+// Kernels with one anchor: convolutions, matrix products, pools, and one that no library has heard
+// of.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -14,16 +15,30 @@ TEST_CASE("lowering: convolutions") {
   add("1x1", {.c = 5, .h = 4, .w = 5, .o = 7, .bias = true, .relu = true});
   add("1x1 of a batch", {.n = 2, .c = 3, .h = 3, .w = 6, .o = 4});
   add("3x3", {.c = 3, .h = 6, .w = 7, .o = 4, .kh = 3, .kw = 3, .pad = 1, .bias = true});
-  add("3x3 on whole vectors", {.c = 2, .h = 5, .w = 32, .o = 8, .kh = 3, .kw = 3, .pad = 1, .residual = true});
+  add("3x3 on whole vectors",
+      {.c = 2, .h = 5, .w = 32, .o = 8, .kh = 3, .kw = 3, .pad = 1, .residual = true});
   add("3x3 stride 2", {.c = 3, .h = 9, .w = 35, .o = 5, .kh = 3, .kw = 3, .stride = 2, .pad = 1});
   add("stride 2 without padding", {.c = 3, .h = 8, .w = 8, .o = 5, .kh = 2, .kw = 2, .stride = 2});
   add("1x1 stride 2", {.c = 6, .h = 8, .w = 8, .o = 9, .stride = 2});
-  add("1x1 stride 2, packed", {.n = 2, .c = 5, .h = 9, .w = 37, .o = 20, .stride = 2, .bias = true});
-  add("dilated", {.c = 2, .h = 9, .w = 9, .o = 3, .kh = 3, .kw = 3, .pad = 2, .dilation = 2, .relu = true});
+  add("1x1 stride 2, packed",
+      {.n = 2, .c = 5, .h = 9, .w = 37, .o = 20, .stride = 2, .bias = true});
+  add("dilated",
+      {.c = 2, .h = 9, .w = 9, .o = 3, .kh = 3, .kw = 3, .pad = 2, .dilation = 2, .relu = true});
   add("groups", {.c = 6, .h = 5, .w = 5, .o = 4, .kh = 3, .kw = 3, .pad = 1, .groups = 2});
-  add("depthwise", {.c = 5, .h = 7, .w = 19, .o = 5, .kh = 3, .kw = 3, .pad = 1, .groups = 5, .bias = true, .relu = true});
-  add("depthwise stride 2", {.c = 3, .h = 8, .w = 34, .o = 3, .kh = 3, .kw = 3, .stride = 2, .pad = 1, .groups = 3});
-  add("depthwise 5x5 of a batch", {.n = 2, .c = 3, .h = 7, .w = 7, .o = 3, .kh = 5, .kw = 5, .pad = 2, .groups = 3});
+  add("depthwise", {.c = 5,
+                    .h = 7,
+                    .w = 19,
+                    .o = 5,
+                    .kh = 3,
+                    .kw = 3,
+                    .pad = 1,
+                    .groups = 5,
+                    .bias = true,
+                    .relu = true});
+  add("depthwise stride 2",
+      {.c = 3, .h = 8, .w = 34, .o = 3, .kh = 3, .kw = 3, .stride = 2, .pad = 1, .groups = 3});
+  add("depthwise 5x5 of a batch",
+      {.n = 2, .c = 3, .h = 7, .w = 7, .o = 3, .kh = 5, .kw = 5, .pad = 2, .groups = 3});
   add("one element", {.c = 1, .h = 1, .w = 1, .o = 1, .kh = 3, .kw = 3, .pad = 1});
   add("no batch at all", {.n = 0, .c = 2, .h = 3, .w = 3, .o = 2, .kh = 3, .kw = 3, .pad = 1});
   add("no channels", {.c = 0, .h = 3, .w = 3, .o = 2, .bias = true});
@@ -34,11 +49,21 @@ TEST_CASE("lowering: convolutions") {
 
 TEST_CASE("lowering: matrix products") {
   std::vector<Case> cases;
-  for (auto [b, m, n, k] : {std::array<std::int64_t, 4>{0, 1, 1, 1}, {0, 7, 16, 5}, {0, 13, 17, 3}, {0, 6, 64, 9},
-                            {0, 32, 15, 8}, {0, 1, 33, 21}, {0, 19, 1, 33}, {3, 5, 18, 7}, {0, 5, 6, 0}, {0, 0, 6, 2},
-                            {2, 1, 1, 64}, {0, 16, 128, 4}})
+  for (auto [b, m, n, k] : {std::array<std::int64_t, 4>{0, 1, 1, 1},
+                            {0, 7, 16, 5},
+                            {0, 13, 17, 3},
+                            {0, 6, 64, 9},
+                            {0, 32, 15, 8},
+                            {0, 1, 33, 21},
+                            {0, 19, 1, 33},
+                            {3, 5, 18, 7},
+                            {0, 5, 6, 0},
+                            {0, 0, 6, 2},
+                            {2, 1, 1, 64},
+                            {0, 16, 128, 4}})
     for (bool transposed : {false, true})
-      cases.push_back({fmt::format("{} x {}x{}x{} {}", b, m, n, k, transposed), matmul(b, m, n, k, transposed)});
+      cases.push_back({fmt::format("{} x {}x{}x{} {}", b, m, n, k, transposed),
+                       matmul(b, m, n, k, transposed)});
   cases.push_back({"rows a page apart", matmul(0, 33, 512, 32, false, DType::f64)});
   cases.push_back({"i64", matmul(0, 5, 9, 7, false, DType::i64)});
   cases.push_back({"f64", matmul(0, 5, 9, 19, true, DType::f64)});
@@ -46,7 +71,8 @@ TEST_CASE("lowering: matrix products") {
     te::Builder b({{DType::u8, Shape{5, 34}}, {DType::i8, Shape{34, 19}}});
     b.output(b.stage("quantised", {5, 19}, [&](Index i) {
       return b.reduce(te::Fold::sum, {{"k", 34}}, [&](Index r) {
-        return b.cast(b.input(0)({i[0], r[0]}), DType::i32) * b.cast(b.input(1)({r[0], i[1]}), DType::i32);
+        return b.cast(b.input(0)({i[0], r[0]}), DType::i32) *
+               b.cast(b.input(1)({r[0], i[1]}), DType::i32);
       });
     }));
     cases.push_back({"u8 x i8", b.take()});
@@ -58,9 +84,12 @@ TEST_CASE("lowering: pools") {
   std::vector<Case> cases;
   for (te::Fold f : {te::Fold::max, te::Fold::sum, te::Fold::min}) {
     const int n = static_cast<int>(f);
-    cases.push_back({fmt::format("3x3 s2 {}", n), pool({.c = 3, .h = 9, .w = 20, .kh = 3, .kw = 3, .stride = 2, .pad = 1}, f)});
-    cases.push_back({fmt::format("2x2 s2 {}", n), pool({.c = 2, .h = 6, .w = 34, .kh = 2, .kw = 2, .stride = 2}, f)});
-    cases.push_back({fmt::format("3x3 s1 {}", n), pool({.n = 2, .c = 2, .h = 5, .w = 17, .kh = 3, .kw = 3, .pad = 1}, f)});
+    cases.push_back({fmt::format("3x3 s2 {}", n),
+                     pool({.c = 3, .h = 9, .w = 20, .kh = 3, .kw = 3, .stride = 2, .pad = 1}, f)});
+    cases.push_back({fmt::format("2x2 s2 {}", n),
+                     pool({.c = 2, .h = 6, .w = 34, .kh = 2, .kw = 2, .stride = 2}, f)});
+    cases.push_back({fmt::format("3x3 s1 {}", n),
+                     pool({.n = 2, .c = 2, .h = 5, .w = 17, .kh = 3, .kw = 3, .pad = 1}, f)});
   }
   judge(cases);
 }
@@ -76,8 +105,8 @@ TEST_CASE("lowering: an operation from nowhere: strided windowed maximum of |a -
   const te::Compute c = b.take();
   judge({{"windowed", c}});
   const Lowered l = lower(c, plain_facts());
-  const bool wide = std::any_of(l.kernel.exprs.begin(), l.kernel.exprs.end(), [](const tir::Expr& e) {
-    return e.kind == tir::Kind::load && e.type.lanes == 16;
-  });
+  const bool wide = std::any_of(
+      l.kernel.exprs.begin(), l.kernel.exprs.end(),
+      [](const tir::Expr& e) { return e.kind == tir::Kind::load && e.type.lanes == 16; });
   CHECK(wide);
 }

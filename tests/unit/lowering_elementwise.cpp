@@ -1,4 +1,5 @@
-// Kernels without reductions: chains, broadcasts, transposes, slices, pads, concatenations, gathers; every type.
+// Kernels without reductions: chains, broadcasts, transposes, slices, pads, concatenations,
+// gathers; every type.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -10,13 +11,16 @@ using namespace tenon::test;
 
 namespace {
 
-E relu_sum(te::Builder& b, std::vector<E> x) { return te::max(x[0] + x[1] * x[0], b.imm(x[0].dtype(), 0)); }
+E relu_sum(te::Builder& b, std::vector<E> x) {
+  return te::max(x[0] + x[1] * x[0], b.imm(x[0].dtype(), 0));
+}
 
 te::Compute padded_copy(const Shape& in, std::int64_t before, std::int64_t after) {
   te::Builder b({{DType::f32, in}});
   b.output(b.stage("pad", {in[0] + before + after, in[1] + before + after}, [&](Index i) {
     const E y = i[0] - before, x = i[1] - before;
-    return te::select(y >= b.i64(0) && y < in[0] && x >= b.i64(0) && x < in[1], b.input(0)({y, x}), b.imm(DType::f32, 7));
+    return te::select(y >= b.i64(0) && y < in[0] && x >= b.i64(0) && x < in[1], b.input(0)({y, x}),
+                      b.imm(DType::f32, 7));
   }));
   return b.take();
 }
@@ -26,8 +30,11 @@ te::Compute concatenation(std::int64_t rows, std::int64_t a, std::int64_t c, std
   te::Builder b({{DType::f32, shape(a)}, {DType::f32, shape(c)}});
   b.output(b.stage("concat", shape(a + c), [&](Index i) {
     const E at = i[axis];
-    const auto index = [&](E e) { return axis == 1 ? std::vector<E>{i[0], e} : std::vector<E>{e, i[1]}; };
-    return te::select(at < a, b.input(0)(index(at)), te::select(at >= a, b.input(1)(index(at - a)), b.imm(DType::f32, 0)));
+    const auto index = [&](E e) {
+      return axis == 1 ? std::vector<E>{i[0], e} : std::vector<E>{e, i[1]};
+    };
+    return te::select(at < a, b.input(0)(index(at)),
+                      te::select(at >= a, b.input(1)(index(at - a)), b.imm(DType::f32, 0)));
   }));
   return b.take();
 }
@@ -46,11 +53,14 @@ te::Compute gathered(std::int64_t rows, std::int64_t cols, std::int64_t n, std::
 TEST_CASE("lowering: elementwise chains and broadcasts") {
   std::vector<Case> cases;
   for (std::int64_t n : {0, 1, 7, 15, 16, 17, 31, 64, 257})
-    cases.push_back({fmt::format("chain {}", n), elementwise({n}, {{n}, {n}}, DType::f32, relu_sum)});
-  cases.push_back({"4-d", elementwise({2, 3, 5, 7}, {{2, 3, 5, 7}, {2, 3, 5, 7}}, DType::f32, relu_sum)});
+    cases.push_back(
+        {fmt::format("chain {}", n), elementwise({n}, {{n}, {n}}, DType::f32, relu_sum)});
+  cases.push_back(
+      {"4-d", elementwise({2, 3, 5, 7}, {{2, 3, 5, 7}, {2, 3, 5, 7}}, DType::f32, relu_sum)});
   cases.push_back({"row", elementwise({5, 17}, {{5, 17}, {17}}, DType::f32, relu_sum)});
   cases.push_back({"column", elementwise({5, 17}, {{5, 17}, {5, 1}}, DType::f32, relu_sum)});
-  cases.push_back({"channel", elementwise({2, 3, 4, 5}, {{2, 3, 4, 5}, {1, 3, 1, 1}}, DType::f32, relu_sum)});
+  cases.push_back(
+      {"channel", elementwise({2, 3, 4, 5}, {{2, 3, 4, 5}, {1, 3, 1, 1}}, DType::f32, relu_sum)});
   cases.push_back({"outer", elementwise({3, 4, 19}, {{3, 1, 19}, {4, 1}}, DType::f32, relu_sum)});
   cases.push_back({"scalar", elementwise({33}, {{33}, {}}, DType::f32, relu_sum)});
   cases.push_back({"rank 0", elementwise({}, {{}, {}}, DType::f32, relu_sum)});
@@ -60,17 +70,24 @@ TEST_CASE("lowering: elementwise chains and broadcasts") {
 
 TEST_CASE("lowering: every type of element") {
   std::vector<Case> cases;
-  for (DType t : {DType::f64, DType::f16, DType::bf16, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8,
-                  DType::u16, DType::u32, DType::u64})
+  for (DType t : {DType::f64, DType::f16, DType::bf16, DType::i8, DType::i16, DType::i32,
+                  DType::i64, DType::u8, DType::u16, DType::u32, DType::u64})
     cases.push_back({std::string(name(t)), elementwise({3, 37}, {{3, 37}, {37}}, t, relu_sum)});
-  cases.push_back({"bool", elementwise({41}, {{41}, {41}}, DType::boolean, [](te::Builder&, std::vector<E> x) {
-                     return (x[0] && te::unary(ScalarOp::logical_not, x[1])) || x[1];
-                   })});
-  cases.push_back({"compare", elementwise({41}, {{41}, {41}}, DType::f32, [](te::Builder&, std::vector<E> x) { return x[0] < x[1]; })});
-  cases.push_back({"u8 to f32", elementwise({41}, {{41}}, DType::u8, [](te::Builder& b, std::vector<E> x) {
-                     return b.cast(x[0], DType::f32) * b.imm(DType::f32, 0.5);
-                   })});
-  cases.push_back({"division", elementwise({41}, {{41}, {41}}, DType::i32, [](te::Builder&, std::vector<E> x) { return x[0] / x[1] + x[0] % x[1]; })});
+  cases.push_back(
+      {"bool", elementwise({41}, {{41}, {41}}, DType::boolean, [](te::Builder&, std::vector<E> x) {
+         return (x[0] && te::unary(ScalarOp::logical_not, x[1])) || x[1];
+       })});
+  cases.push_back(
+      {"compare", elementwise({41}, {{41}, {41}}, DType::f32,
+                              [](te::Builder&, std::vector<E> x) { return x[0] < x[1]; })});
+  cases.push_back(
+      {"u8 to f32", elementwise({41}, {{41}}, DType::u8, [](te::Builder& b, std::vector<E> x) {
+         return b.cast(x[0], DType::f32) * b.imm(DType::f32, 0.5);
+       })});
+  cases.push_back(
+      {"division", elementwise({41}, {{41}, {41}}, DType::i32, [](te::Builder&, std::vector<E> x) {
+         return x[0] / x[1] + x[0] % x[1];
+       })});
   judge(cases);
 }
 
@@ -88,7 +105,9 @@ TEST_CASE("lowering: elements moved") {
   cases.push_back({"gather columns", gathered(3, 4, 21, 1)});
   {
     te::Builder b({{DType::f32, Shape{9, 40}}});
-    b.output(b.stage("slice", {4, 13}, [&](Index i) { return b.input(0)({i[0] * 2 + 1, i[1] * 3 + 1}); }));
+    b.output(b.stage("slice", {4, 13}, [&](Index i) {
+      return b.input(0)({i[0] * 2 + 1, i[1] * 3 + 1});
+    }));
     cases.push_back({"strided slice", b.take()});
   }
   {
@@ -112,7 +131,8 @@ TEST_CASE("lowering: elements moved") {
   }
   {
     te::Builder b({{DType::f32, Shape{1}}});
-    b.output(b.stage("iota", {37}, [&](Index i) { return b.cast(i[0], DType::f32) + b.input(0)({b.i64(0)}); }));
+    b.output(b.stage("iota", {37},
+                     [&](Index i) { return b.cast(i[0], DType::f32) + b.input(0)({b.i64(0)}); }));
     cases.push_back({"iota", b.take()});
   }
   judge(cases);

@@ -11,17 +11,20 @@ using namespace tenon::test;
 TEST_CASE("lowering: reductions over each axis") {
   std::vector<Case> cases;
   const Shape shape{3, 5, 19};
-  for (const auto& over : std::vector<std::vector<std::size_t>>{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}})
+  for (const auto& over :
+       std::vector<std::vector<std::size_t>>{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}})
     for (te::Fold f : {te::Fold::sum, te::Fold::max})
-      cases.push_back({fmt::format("axes from {} ({}), fold {}", over[0], over.size(), static_cast<int>(f)),
-                       fold_axes(shape, over, f)});
+      cases.push_back(
+          {fmt::format("axes from {} ({}), fold {}", over[0], over.size(), static_cast<int>(f)),
+           fold_axes(shape, over, f)});
   for (std::int64_t n : {0, 1, 15, 16, 17, 64, 130})
     cases.push_back({fmt::format("row of {}", n), fold_axes({4, n}, {1}, te::Fold::sum)});
   cases.push_back({"prod", fold_axes({3, 7}, {1}, te::Fold::prod)});
   cases.push_back({"min of nothing", fold_axes({3, 0}, {1}, te::Fold::min)});
   for (DType t : {DType::f64, DType::f16, DType::i8, DType::u8, DType::i64, DType::boolean})
     for (te::Fold f : {te::Fold::max, te::Fold::min})
-      cases.push_back({fmt::format("{} fold {}", name(t), static_cast<int>(f)), fold_axes({3, 35}, {1}, f, t)});
+      cases.push_back(
+          {fmt::format("{} fold {}", name(t), static_cast<int>(f)), fold_axes({3, 35}, {1}, f, t)});
   cases.push_back({"global average", fold_axes({2, 5, 7, 7}, {2, 3}, te::Fold::sum)});
   judge(cases);
 }

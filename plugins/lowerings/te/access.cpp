@@ -29,7 +29,8 @@ StageFacts facts_of(const te::Compute& c, const te::Stage& s) {
   for (const te::Axis& a : s.axes) f.extent.push_back(a.extent);
   for (const te::Axis& a : s.reduce) f.extent.push_back(a.extent);
   f.store.assign(f.n_out, 1);
-  for (std::size_t d = f.n_out; d-- > 1;) f.store[d - 1] = f.store[d] * std::max<std::int64_t>(s.axes[d].extent, 1);
+  for (std::size_t d = f.n_out; d-- > 1;)
+    f.store[d - 1] = f.store[d] * std::max<std::int64_t>(s.axes[d].extent, 1);
   std::vector<bool> folded(c.exprs.size(), false);
   const std::vector<te::ExprId> all = te::reachable(c, s.value);
   for (te::ExprId id : all)

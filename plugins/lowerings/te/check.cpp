@@ -10,29 +10,35 @@ namespace tenon::te_lowering {
 namespace {
 
 Diag bad_schedule(const te::Stage& s, std::string what) {
-  return {.code = 6203,
-          .what = "the schedule of stage '" + s.name + "' " + std::move(what),
-          .fix = "see sdk/docs/errors/TN6203.md for the rules, or leave the schedule to the lowering"};
+  return {
+      .code = 6203,
+      .what = "the schedule of stage '" + s.name + "' " + std::move(what),
+      .fix = "see sdk/docs/errors/TN6203.md for the rules, or leave the schedule to the lowering"};
 }
 
-Status check_loops(const te::Compute& c, const te::Stage& s, const StageSchedule& x) {
+Status check_loops(const te::Stage& s, const StageSchedule& x) {
   const std::size_t n_out = s.axes.size(), n = n_out + s.reduce.size();
   bool parallel_over = false, in_reduction = false;
   std::vector<bool> complete(n, false), seen(n, false);
   int vectors = 0;
   for (std::size_t i = 0; i < x.loops.size(); ++i) {
     const LoopSpec& l = x.loops[i];
-    if (l.axis >= n) return bad_schedule(s, "names axis " + std::to_string(l.axis) + " of " + std::to_string(n));
+    if (l.axis >= n)
+      return bad_schedule(s, "names axis " + std::to_string(l.axis) + " of " + std::to_string(n));
     if (l.step < 1) return bad_schedule(s, "has a loop of step " + std::to_string(l.step));
-    if (complete[l.axis]) return bad_schedule(s, "goes on with axis " + std::to_string(l.axis) + " after its last loop");
+    if (complete[l.axis])
+      return bad_schedule(s,
+                          "goes on with axis " + std::to_string(l.axis) + " after its last loop");
     const bool parallel = l.kind == LoopKind::parallel, reduction = l.axis >= n_out;
     if (parallel && (parallel_over || reduction || seen[l.axis] || x.place == Place::worker))
-      return bad_schedule(s, "has a parallel loop in loop " + std::to_string(i) +
-                                 ": such loops come first, over different output axes of an output");
+      return bad_schedule(s,
+                          "has a parallel loop in loop " + std::to_string(i) +
+                              ": such loops come first, over different output axes of an output");
     parallel_over |= !parallel;
     in_reduction |= reduction;
     if (in_reduction && !reduction && l.kind == LoopKind::serial)
-      return bad_schedule(s, "has the serial output loop " + std::to_string(i) + " inside a reduction loop");
+      return bad_schedule(
+          s, "has the serial output loop " + std::to_string(i) + " inside a reduction loop");
     if (l.kind == LoopKind::vector && (++vectors > 1 || l.step > 64))
       return bad_schedule(s, "needs one vector loop of at most 64 lanes");
     complete[l.axis] = l.step == 1 || l.kind == LoopKind::vector;
@@ -41,9 +47,10 @@ Status check_loops(const te::Compute& c, const te::Stage& s, const StageSchedule
   for (std::size_t k = 0; k < n; ++k)
     if (!complete[k]) {
       const std::int64_t extent = k < n_out ? s.axes[k].extent : s.reduce[k - n_out].extent;
-      if (extent > 1 || (extent == 0 && k >= n_out)) return bad_schedule(s, "leaves axis " + std::to_string(k) + " without a loop of step 1 or a vector loop");
+      if (extent > 1 || (extent == 0 && k >= n_out))
+        return bad_schedule(
+            s, "leaves axis " + std::to_string(k) + " without a loop of step 1 or a vector loop");
     }
-  (void)c;
   return {};
 }
 
@@ -53,7 +60,8 @@ Status check_supported(const te::Compute& c) {
   const auto tensor = [](DType t, const std::string& what) -> Status {
     if (bits(t) >= 8) return {};
     return Diag{.code = 6201,
-                .what = what + " has elements of type " + std::string(name(t)) + " (" + std::to_string(bits(t)) +
+                .what = what + " has elements of type " + std::string(name(t)) + " (" +
+                        std::to_string(bits(t)) +
                         " bits), the lowering tenon.te handles whole bytes",
                 .fix = "unpack the tensor to i8 or u8 first"};
   };
@@ -68,7 +76,8 @@ Status check_supported(const te::Compute& c) {
       if (!supported(e.op, t))
         return Diag{.code = 6202,
                     .what = "stage '" + st.name + "' computes " + std::string(name(e.op)) + " of " +
-                            std::string(name(t)) + ", for which the lowering tenon.te has no expansion",
+                            std::string(name(t)) +
+                            ", for which the lowering tenon.te has no expansion",
                     .fix = "compute it in f32, or leave the operation to a vendor"};
     }
   }
@@ -78,25 +87,28 @@ Status check_supported(const te::Compute& c) {
 Status check_schedule(const te::Compute& c, const Schedule& s) {
   if (s.stages.size() != c.stages.size())
     return Diag{.code = 6203,
-                .what = "the schedule has " + std::to_string(s.stages.size()) + " stages, the compute has " +
-                        std::to_string(c.stages.size())};
+                .what = "the schedule has " + std::to_string(s.stages.size()) +
+                        " stages, the compute has " + std::to_string(c.stages.size())};
   for (std::uint32_t i = 0; i < c.stages.size(); ++i) {
     const StageSchedule& x = s.stages[i];
     const bool is_output = std::find(c.outputs.begin(), c.outputs.end(), i) != c.outputs.end();
     if (is_output != (x.place == Place::output))
-      return bad_schedule(c.stages[i], is_output ? "must have place output" : "has place output, but is none");
-    if (Status ok = check_loops(c, c.stages[i], x); !ok) return ok;
+      return bad_schedule(c.stages[i],
+                          is_output ? "must have place output" : "has place output, but is none");
+    if (Status ok = check_loops(c.stages[i], x); !ok) return ok;
     if (x.place != Place::worker) continue;
     if (x.at_stage <= i || x.at_stage >= c.stages.size())
-      return bad_schedule(c.stages[i], "is attached to stage " + std::to_string(x.at_stage) + ", not a later one");
+      return bad_schedule(
+          c.stages[i], "is attached to stage " + std::to_string(x.at_stage) + ", not a later one");
     const auto& outer = s.stages[x.at_stage].loops;
     bool tile = false;
     for (std::size_t k = 0; k < x.at_loop && k < outer.size(); ++k)
-      tile |= outer[k].axis >= c.stages[x.at_stage].axes.size() || outer[k].kind == LoopKind::unroll ||
-              outer[k].kind == LoopKind::vector;
+      tile |= outer[k].axis >= c.stages[x.at_stage].axes.size() ||
+              outer[k].kind == LoopKind::unroll || outer[k].kind == LoopKind::vector;
     if (x.at_loop > outer.size() || tile ||
         (x.at_loop < outer.size() && outer[x.at_loop].kind == LoopKind::parallel))
-      return bad_schedule(c.stages[i], "is attached inside the register tile or between parallel loops");
+      return bad_schedule(c.stages[i],
+                          "is attached inside the register tile or between parallel loops");
   }
   // Who loads a worker stage stands inside the loops where it is computed.
   for (std::uint32_t u = 0; u < c.stages.size(); ++u)
@@ -107,9 +119,11 @@ Status check_schedule(const te::Compute& c, const Schedule& s) {
       const StageSchedule& x = s.stages[p];
       if (x.place != Place::worker) continue;
       const StageSchedule& y = s.stages[u];
-      const bool sibling = y.place == Place::worker && y.at_stage == x.at_stage && y.at_loop == x.at_loop;
+      const bool sibling =
+          y.place == Place::worker && y.at_stage == x.at_stage && y.at_loop == x.at_loop;
       if (u != x.at_stage && !sibling)
-        return bad_schedule(c.stages[p], "is in worker scratch, out of reach of stage '" + c.stages[u].name + "'");
+        return bad_schedule(
+            c.stages[p], "is in worker scratch, out of reach of stage '" + c.stages[u].name + "'");
     }
   std::size_t whole = 0;
   bool parallel = false;

@@ -10,10 +10,13 @@ namespace tenon::te_lowering {
 
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 auto key(const tir::Expr& e) {
-  return std::tuple(e.kind, e.op, e.type.dtype, e.type.lanes, e.n, std::bit_cast<std::uint64_t>(e.f), e.i);
+  return std::tuple(e.kind, e.op, e.type.dtype, e.type.lanes, e.n,
+                    std::bit_cast<std::uint64_t>(e.f), e.i);
 }
 
 }  // namespace
@@ -57,7 +60,9 @@ std::uint32_t Code::level_of(ExprId e) const {
 ExprId Code::imm_int(DType t, std::int64_t v) {
   return add({.kind = tir::Kind::imm, .type = {t, 1}, .i = v});
 }
-ExprId Code::imm_float(DType t, double v) { return add({.kind = tir::Kind::imm, .type = {t, 1}, .f = v}); }
+ExprId Code::imm_float(DType t, double v) {
+  return add({.kind = tir::Kind::imm, .type = {t, 1}, .f = v});
+}
 ExprId Code::var(VarId v) { return add({.kind = tir::Kind::var, .type = k_.vars[v].type, .n = v}); }
 
 ExprId Code::broadcast(ExprId e, unsigned lanes) {
@@ -91,23 +96,33 @@ bool Code::fold(ScalarOp op, DType result, const std::vector<ExprId>& args, Expr
   if (op == ScalarOp::logical_and || op == ScalarOp::logical_or)
     for (int side = 0; side < 2; ++side)
       if (is_imm(args[side], &v[0])) {
-        *out = (v[0] != 0) == (op == ScalarOp::logical_and) ? args[1 - side] : imm_int(DType::boolean, v[0]);
+        *out = (v[0] != 0) == (op == ScalarOp::logical_and) ? args[1 - side]
+                                                            : imm_int(DType::boolean, v[0]);
         return true;
       }
   if (args.size() > 2) return false;
   for (std::size_t i = 0; i < args.size(); ++i)
     if (!is_imm(args[i], &v[i])) return false;
   const DType t = type(args[0]).dtype;
-  if (t == DType::boolean && op == ScalarOp::logical_not) return *out = imm_int(DType::boolean, !v[0]), true;
+  if (t == DType::boolean && op == ScalarOp::logical_not)
+    return *out = imm_int(DType::boolean, !v[0]), true;
   if (t != DType::i64) return false;
   const auto wrapped = [](std::uint64_t x) { return static_cast<std::int64_t>(x); };
   const std::uint64_t a = static_cast<std::uint64_t>(v[0]), b = static_cast<std::uint64_t>(v[1]);
   std::int64_t r = 0;
   switch (op) {
-    case ScalarOp::add: r = wrapped(a + b); break;
-    case ScalarOp::sub: r = wrapped(a - b); break;
-    case ScalarOp::mul: r = wrapped(a * b); break;
-    case ScalarOp::neg: r = wrapped(-a); break;
+    case ScalarOp::add:
+      r = wrapped(a + b);
+      break;
+    case ScalarOp::sub:
+      r = wrapped(a - b);
+      break;
+    case ScalarOp::mul:
+      r = wrapped(a * b);
+      break;
+    case ScalarOp::neg:
+      r = wrapped(-a);
+      break;
     case ScalarOp::div:
       if (v[1] <= 0) return false;
       r = floor_div(v[0], v[1]);
@@ -116,15 +131,32 @@ bool Code::fold(ScalarOp op, DType result, const std::vector<ExprId>& args, Expr
       if (v[1] <= 0) return false;
       r = v[0] - floor_div(v[0], v[1]) * v[1];
       break;
-    case ScalarOp::min: r = std::min(v[0], v[1]); break;
-    case ScalarOp::max: r = std::max(v[0], v[1]); break;
-    case ScalarOp::eq: r = v[0] == v[1]; break;
-    case ScalarOp::ne: r = v[0] != v[1]; break;
-    case ScalarOp::lt: r = v[0] < v[1]; break;
-    case ScalarOp::le: r = v[0] <= v[1]; break;
-    case ScalarOp::gt: r = v[0] > v[1]; break;
-    case ScalarOp::ge: r = v[0] >= v[1]; break;
-    default: return false;
+    case ScalarOp::min:
+      r = std::min(v[0], v[1]);
+      break;
+    case ScalarOp::max:
+      r = std::max(v[0], v[1]);
+      break;
+    case ScalarOp::eq:
+      r = v[0] == v[1];
+      break;
+    case ScalarOp::ne:
+      r = v[0] != v[1];
+      break;
+    case ScalarOp::lt:
+      r = v[0] < v[1];
+      break;
+    case ScalarOp::le:
+      r = v[0] <= v[1];
+      break;
+    case ScalarOp::gt:
+      r = v[0] > v[1];
+      break;
+    case ScalarOp::ge:
+      r = v[0] >= v[1];
+      break;
+    default:
+      return false;
   }
   *out = imm_int(result, r);
   return true;
@@ -140,12 +172,14 @@ ExprId Code::scalar(ScalarOp op, DType result, std::vector<ExprId> args) {
   std::uint16_t lanes = 1;
   for (ExprId a : args) lanes = std::max(lanes, type(a).lanes);
   for (ExprId& a : args) a = broadcast(a, lanes);
-  return name(add({.kind = tir::Kind::scalar, .op = op, .type = {result, lanes}, .args = std::move(args)}));
+  return name(
+      add({.kind = tir::Kind::scalar, .op = op, .type = {result, lanes}, .args = std::move(args)}));
 }
 
 ExprId Code::update(ScalarOp op, DType result, std::vector<ExprId> args) {
   const std::uint16_t lanes = type(args.back()).lanes;
-  return add({.kind = tir::Kind::scalar, .op = op, .type = {result, lanes}, .args = std::move(args)});
+  return add(
+      {.kind = tir::Kind::scalar, .op = op, .type = {result, lanes}, .args = std::move(args)});
 }
 
 ExprId Code::fold_lanes(ScalarOp op, ExprId e) {
@@ -166,7 +200,8 @@ ExprId Code::load(BufferId b, ExprId index, unsigned lanes, std::int64_t stride,
 ExprId Code::linear(const Lin& l) {
   // Outer variables first: each level adds its own part to what the level outside has computed.
   std::vector<std::pair<std::uint32_t, std::size_t>> order;
-  for (std::size_t i = 0; i < l.terms.size(); ++i) order.emplace_back(var_info_[l.terms[i].first].level, i);
+  for (std::size_t i = 0; i < l.terms.size(); ++i)
+    order.emplace_back(var_info_[l.terms[i].first].level, i);
   std::sort(order.begin(), order.end());
   const auto raw = [&](ScalarOp op, ExprId x, ExprId y) {
     return add({.kind = tir::Kind::scalar, .op = op, .type = {DType::i64, 1}, .args = {x, y}});
@@ -216,17 +251,26 @@ void Code::push(tir::Stmt s) {
   levels_.back().list.push_back(static_cast<StmtId>(k_.stmts.size() - 1));
 }
 
-void Code::assign(VarId v, ExprId e) { push({.kind = tir::StmtKind::assign, .target = v, .value = e}); }
-
-void Code::store(BufferId b, ExprId index, ExprId value, std::int64_t stride, ExprId mask) {
-  push({.kind = tir::StmtKind::store, .target = b, .value = value, .index = index, .mask = mask, .stride = stride});
+void Code::assign(VarId v, ExprId e) {
+  push({.kind = tir::StmtKind::assign, .target = v, .value = e});
 }
 
-VarId Code::open_loop(std::string name, ExprId begin, ExprId end, std::int64_t lowest, std::int64_t highest) {
+void Code::store(BufferId b, ExprId index, ExprId value, std::int64_t stride, ExprId mask) {
+  push({.kind = tir::StmtKind::store,
+        .target = b,
+        .value = value,
+        .index = index,
+        .mask = mask,
+        .stride = stride});
+}
+
+VarId Code::open_loop(std::string name, ExprId begin, ExprId end, std::int64_t lowest,
+                      std::int64_t highest) {
   levels_.emplace_back();
   const VarId v = fresh(std::move(name), {DType::i64, 1});
   set_bounds(v, lowest, highest);
-  open_.push_back({.kind = tir::StmtKind::loop, .target = v, .begin = begin, .end = end, .step = 1});
+  open_.push_back(
+      {.kind = tir::StmtKind::loop, .target = v, .begin = begin, .end = end, .step = 1});
   return v;
 }
 

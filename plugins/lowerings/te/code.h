@@ -1,9 +1,10 @@
 // Builds the code of one kernel: interned expressions, variables, nested statement lists.
 //
-// Loop-invariant code needs no pass: `name(e)` assigns an expression to a variable in the outermost open list in which all
-// its variables are known, and gives the same variable when it is asked again. Targets therefore need no LICM and no
-// reassociation. Laws: everything named may be evaluated as early as its operands are known, so loads that need a
-// condition carry it as mask, and a buffer that the kernel writes itself is read no further out than `floor` says.
+// Loop-invariant code needs no pass: `name(e)` assigns an expression to a variable in the outermost
+// open list in which all its variables are known, and gives the same variable when it is asked
+// again. Targets therefore need no LICM and no reassociation. Laws: everything named may be
+// evaluated as early as its operands are known, so loads that need a condition carry it as mask,
+// and a buffer that the kernel writes itself is read no further out than `floor` says.
 #ifndef TENON_PLUGINS_LOWERINGS_TE_CODE_H
 #define TENON_PLUGINS_LOWERINGS_TE_CODE_H
 
@@ -36,7 +37,9 @@ class Code {
   ExprId imm_int(DType t, std::int64_t v);
   ExprId imm_float(DType t, double v);
   /// Zero, one, ... of any type.
-  ExprId imm(DType t, double v) { return is_float(t) ? imm_float(t, v) : imm_int(t, static_cast<std::int64_t>(v)); }
+  ExprId imm(DType t, double v) {
+    return is_float(t) ? imm_float(t, v) : imm_int(t, static_cast<std::int64_t>(v));
+  }
   ExprId i64(std::int64_t v) { return imm_int(DType::i64, v); }
   ExprId var(VarId v);
   ExprId broadcast(ExprId e, unsigned lanes);
@@ -62,8 +65,10 @@ class Code {
   VarId fresh(std::string name, tir::Type t);
   void assign(VarId v, ExprId e);
   void store(BufferId b, ExprId index, ExprId value, std::int64_t stride, ExprId mask);
-  /// Loops over [begin, end); closed by close_loop(). Bounds of the counter's value are kept for conditions.
-  VarId open_loop(std::string name, ExprId begin, ExprId end, std::int64_t lowest, std::int64_t highest);
+  /// Loops over [begin, end); closed by close_loop(). Bounds of the counter's value are kept for
+  /// conditions.
+  VarId open_loop(std::string name, ExprId begin, ExprId end, std::int64_t lowest,
+                  std::int64_t highest);
   void close_loop();
   void open_branch(ExprId cond);
   void open_other();
@@ -103,7 +108,7 @@ class Code {
   std::vector<VarInfo> var_info_;
   std::vector<std::uint32_t> floor_;  // per buffer
   std::vector<Level> levels_;
-  std::vector<tir::Stmt> open_;       // statements whose bodies are under construction
+  std::vector<tir::Stmt> open_;  // statements whose bodies are under construction
 };
 
 }  // namespace tenon::te_lowering

@@ -1,9 +1,11 @@
-// Axes that are always traversed together become one: a 1x1 convolution becomes a matrix product over all pixels, an
-// elementwise chain becomes one-dimensional. Axes of one element go. Inputs become one-dimensional: only their bytes count.
+// Axes that are always traversed together become one: a 1x1 convolution becomes a matrix product
+// over all pixels, an elementwise chain becomes one-dimensional. Axes of one element go. Inputs
+// become one-dimensional: only their bytes count.
 //
-// Axes a, b (neighbours, both output or both reduction) may join when every load of the stage sees a * extent(b) + b, that
-// is, when its coefficients are in that ratio, and nothing else looks at them. A join changes the shape of a stage and so
-// the loads of later ones; all joins are assumed at first and those that break the rule are withdrawn until none does.
+// Axes a, b (neighbours, both output or both reduction) may join when every load of the stage sees
+// a * extent(b) + b, that is, when its coefficients are in that ratio, and nothing else looks at
+// them. A join changes the shape of a stage and so the loads of later ones; all joins are assumed
+// at first and those that break the rule are withdrawn until none does.
 #include <algorithm>
 
 #include "lowering.h"
@@ -50,7 +52,8 @@ class Collapse {
     return n_axes(s);
   }
   static void first_of_class(const te::Stage& s, std::vector<bool>& j) {
-    for (std::size_t a = 0; a < j.size(); ++a) j[a] = extent(s, a) != 1 && before(s, a) != n_axes(s);
+    for (std::size_t a = 0; a < j.size(); ++a)
+      j[a] = extent(s, a) != 1 && before(s, a) != n_axes(s);
   }
 
   /// The indices that a load has in the collapsed compute.
@@ -154,15 +157,18 @@ class Collapse {
       te::Expr e{.kind = te::Kind::axis, .dtype = DType::i64, .n = next - 1};
       axis[a] = {&b, b.add(std::move(e))};
     }
-    // A reduction over axes of one element is what it folds, so that the stage has no empty list of axes.
+    // A reduction over axes of one element is what it folds, so that the stage has no empty list of
+    // axes.
     std::vector<te::ExprId> map(s.value + 1, te::none);
-    for (te::ExprId id : te::reachable(c_, s.value)) map[id] = expression(b, s, number, id, map, axis, r.reduce.empty());
+    for (te::ExprId id : te::reachable(c_, s.value))
+      map[id] = expression(b, s, number, id, map, axis, r.reduce.empty());
     r.value = map[s.value];
     return r;
   }
 
   te::ExprId expression(te::Builder& b, const te::Stage& s, std::size_t number, te::ExprId id,
-                        const std::vector<te::ExprId>& map, const std::vector<E>& axis, bool no_reduction) const {
+                        const std::vector<te::ExprId>& map, const std::vector<E>& axis,
+                        bool no_reduction) const {
     te::Expr e = c_.exprs[id];
     if (e.kind == te::Kind::axis) return axis[e.n].id;
     if (e.kind == te::Kind::reduce && no_reduction) return map[e.args[0]];

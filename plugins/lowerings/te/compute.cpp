@@ -3,7 +3,8 @@
 
 namespace tenon::te_lowering {
 
-Result<te::Compute> compute(const te::Compute& c, const TargetFacts& facts, const OptionValues& values) {
+Result<te::Compute> compute(const te::Compute& c, const TargetFacts& facts,
+                            const OptionValues& values) {
   const Options options = read_options<Options>(values);
   const te::Compute joined = collapse(te::inline_stages(c));
   return options.naive ? joined : pack_operands(joined, facts, options);

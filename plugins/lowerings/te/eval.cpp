@@ -12,7 +12,8 @@ const te::Affine& Eval::affine(const te::Stage& s, te::ExprId e) {
 }
 
 ExprId Eval::active_lanes(const Point& p) {
-  return code_.scalar(ScalarOp::lt, DType::boolean, {code_.ramp(code_.i64(0), 1, p.lanes), code_.i64(p.active)});
+  return code_.scalar(ScalarOp::lt, DType::boolean,
+                      {code_.ramp(code_.i64(0), 1, p.lanes), code_.i64(p.active)});
 }
 
 ExprId Eval::both(ExprId a, ExprId b) {
@@ -32,9 +33,15 @@ ExprId Eval::eval(Frame& f, te::ExprId id, ExprId guard) {
   const te::Expr& e = c_.exprs[id];
   ExprId r = tir::none;
   switch (e.kind) {
-    case te::Kind::imm: r = is_float(e.dtype) ? code_.imm_float(e.dtype, e.f) : code_.imm_int(e.dtype, e.i); break;
-    case te::Kind::reduce: r = f.p.folded; break;
-    case te::Kind::load: r = load(f, e, guard); break;
+    case te::Kind::imm:
+      r = is_float(e.dtype) ? code_.imm_float(e.dtype, e.f) : code_.imm_int(e.dtype, e.i);
+      break;
+    case te::Kind::reduce:
+      r = f.p.folded;
+      break;
+    case te::Kind::load:
+      r = load(f, e, guard);
+      break;
     case te::Kind::axis: {
       r = code_.linear(f.p.axis[e.n]);
       if (f.p.vec == static_cast<int>(e.n)) r = code_.ramp(r, 1, f.p.lanes);
@@ -57,22 +64,26 @@ ExprId Eval::eval(Frame& f, te::ExprId id, ExprId guard) {
   return r;
 }
 
-/// Operand 1 is evaluated under the condition, so that what it loads is only read where it is wanted.
+/// Operand 1 is evaluated under the condition, so that what it loads is only read where it is
+/// wanted.
 ExprId Eval::select(Frame& f, const te::Expr& e, ExprId guard) {
   const ExprId cond = eval(f, e.args[0], guard);
   std::int64_t known = 0;
   if (code_.is_imm(cond, &known)) return eval(f, e.args[known ? 1 : 2], guard);
   const ExprId a = eval(f, e.args[1], both(guard, cond));
   const te::Expr& other = c_.exprs[e.args[2]];
-  const bool zero = other.kind == te::Kind::imm && other.i == 0 && other.f == 0 && !std::signbit(other.f);
-  if (zero && guard == tir::none && c_.exprs[e.args[1]].kind == te::Kind::load) return a;  // masked lanes are 0
+  const bool zero =
+      other.kind == te::Kind::imm && other.i == 0 && other.f == 0 && !std::signbit(other.f);
+  if (zero && guard == tir::none && c_.exprs[e.args[1]].kind == te::Kind::load)
+    return a;  // masked lanes are 0
   return code_.scalar(ScalarOp::select, e.dtype, {cond, a, eval(f, e.args[2], guard)});
 }
 
 ExprId Eval::compare(Frame& f, const te::Expr& e, ExprId guard) {
   const Place a = place(f, e.args[0], guard), b = place(f, e.args[1], guard);
   if (!a.ok || !b.ok)
-    return code_.scalar(e.op, DType::boolean, {eval(f, e.args[0], guard), eval(f, e.args[1], guard)});
+    return code_.scalar(e.op, DType::boolean,
+                        {eval(f, e.args[0], guard), eval(f, e.args[1], guard)});
   const Place d = combine(ScalarOp::sub, a, b);  // compared with 0
   std::int64_t low = 0, high = 0;
   if (code_.bounds(d.base, low, high)) {
@@ -97,7 +108,8 @@ ExprId Eval::compare(Frame& f, const te::Expr& e, ExprId guard) {
         if (low > 0 || high < 0) return constant(e.op == ScalarOp::ne);
         if (low == 0 && high == 0) return constant(e.op == ScalarOp::eq);
         break;
-      default: break;
+      default:
+        break;
     }
   }
   ExprId diff = code_.linear(d.base);
@@ -107,15 +119,20 @@ ExprId Eval::compare(Frame& f, const te::Expr& e, ExprId guard) {
 
 Eval::Place Eval::combine(ScalarOp op, const Place& a, const Place& b) {
   const auto constant = [](const Place& x) { return x.base.is_constant() && x.lane == 0; };
-  const auto scaled = [](const Place& x, std::int64_t k) { return Place{true, add_scaled({}, x.base, k), k * x.lane}; };
+  const auto scaled = [](const Place& x, std::int64_t k) {
+    return Place{true, add_scaled({}, x.base, k), k * x.lane};
+  };
   switch (op) {
-    case ScalarOp::add: return {true, add_scaled(a.base, b.base, 1), a.lane + b.lane};
-    case ScalarOp::sub: return {true, add_scaled(a.base, b.base, -1), a.lane - b.lane};
+    case ScalarOp::add:
+      return {true, add_scaled(a.base, b.base, 1), a.lane + b.lane};
+    case ScalarOp::sub:
+      return {true, add_scaled(a.base, b.base, -1), a.lane - b.lane};
     case ScalarOp::mul:
       if (constant(a)) return scaled(b, a.base.c);
       if (constant(b)) return scaled(a, b.base.c);
       return {};
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -153,7 +170,8 @@ ExprId Eval::load(Frame& f, const te::Expr& e, ExprId guard) {
     at.lane += m.stride[d] * dims[d].lane;
   }
   const bool wide_guard = guard != tir::none && code_.type(guard).lanes > 1;
-  if (at.ok && at.lane == 0 && !wide_guard) return code_.load(m.buffer, code_.linear(at.base), 1, 1, guard);
+  if (at.ok && at.lane == 0 && !wide_guard)
+    return code_.load(m.buffer, code_.linear(at.base), 1, 1, guard);
   ExprId mask = guard;
   if (f.p.partial() && !(m.slack && at.ok && at.lane <= 4)) mask = both(guard, active_lanes(f.p));
   if (mask != tir::none) mask = code_.broadcast(mask, f.p.lanes);
@@ -176,12 +194,15 @@ ExprId Eval::load(Frame& f, const te::Expr& e, ExprId guard) {
         linear = add_scaled(linear, p.base, m.stride[d]);
         lane += m.stride[d] * p.lane;
       } else {
-        add(code_.scalar(ScalarOp::mul, DType::i64, {eval(f, e.args[d], guard), code_.i64(m.stride[d])}));
+        add(code_.scalar(ScalarOp::mul, DType::i64,
+                         {eval(f, e.args[d], guard), code_.i64(m.stride[d])}));
       }
     }
     const ExprId base = code_.linear(linear);
-    if (lane != 0) add(code_.ramp(base, lane, f.p.lanes));
-    else add(base);
+    if (lane != 0)
+      add(code_.ramp(base, lane, f.p.lanes));
+    else
+      add(base);
   }
   return code_.load(m.buffer, code_.broadcast(index, f.p.lanes), f.p.lanes, 1, mask);
 }

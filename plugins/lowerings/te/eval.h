@@ -1,13 +1,13 @@
-// Expressions of a stage -> expressions of a kernel, at one point: a value for each axis, one axis perhaps spread over
-// the lanes of a vector.
+// Expressions of a stage -> expressions of a kernel, at one point: a value for each axis, one axis
+// perhaps spread over the lanes of a vector.
 #ifndef TENON_PLUGINS_LOWERINGS_TE_EVAL_H
 #define TENON_PLUGINS_LOWERINGS_TE_EVAL_H
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
 #include <utility>
-#include <cmath>
 #include <vector>
 
 #include "code.h"
@@ -15,8 +15,8 @@
 
 namespace tenon::te_lowering {
 
-/// Where a stage is evaluated. Lane l of the vector axis stands at axis[vec] + l; lanes from `active` on are off: what
-/// they hold is not looked at, and no memory is touched for them.
+/// Where a stage is evaluated. Lane l of the vector axis stands at axis[vec] + l; lanes from
+/// `active` on are off: what they hold is not looked at, and no memory is touched for them.
 struct Point {
   std::vector<Lin> axis;  ///< by axis number: output axes, then reduction axes
   int vec = -1;
@@ -39,7 +39,8 @@ class Eval {
   Eval(Code& code, const te::Compute& c, const std::vector<Memory>& memory)
       : code_(code), c_(c), memory_(memory) {}
 
-  /// The value of `e` (of stage `s`) at `p`: of p.lanes lanes, or of one when it is the same in all.
+  /// The value of `e` (of stage `s`) at `p`: of p.lanes lanes, or of one when it is the same in
+  /// all.
   ExprId value(const te::Stage& s, te::ExprId e, const Point& p);
   /// Boolean vector: the lanes of `p` that are on.
   ExprId active_lanes(const Point& p);

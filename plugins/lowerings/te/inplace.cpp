@@ -1,8 +1,9 @@
 // Which inputs an output may overwrite, read off the scheduled kernel.
 //
-// Law (tir::Kernel::inplace): an input element is read only where the output element at the same place is written, before
-// that, by the same chunk. It holds when no stage but the output's loads the input, outside its reduction, and always at
-// the output's own index: the emitter computes the value of a point before it stores it, and points are disjoint.
+// Law (tir::Kernel::inplace): an input element is read only where the output element at the same
+// place is written, before that, by the same chunk. It holds when no stage but the output's loads
+// the input, outside its reduction, and always at the output's own index: the emitter computes the
+// value of a point before it stores it, and points are disjoint.
 #include "lowering.h"
 
 namespace tenon::te_lowering {
@@ -13,7 +14,8 @@ namespace {
 bool reads_own_element(const te::Compute& c, const te::Stage& s, const te::Expr& load) {
   std::vector<std::int64_t> want(s.axes.size() + s.reduce.size(), 0), have = want;
   std::int64_t stride = 1, constant = 0;
-  for (std::size_t d = s.axes.size(); d-- > 0; stride *= s.axes[d].extent) want[d] = s.axes[d].extent > 1 ? stride : 0;
+  for (std::size_t d = s.axes.size(); d-- > 0; stride *= s.axes[d].extent)
+    want[d] = s.axes[d].extent > 1 ? stride : 0;
   const Shape shape = c.shape_of(load.n);
   stride = 1;
   for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
@@ -29,7 +31,8 @@ bool reads_own_element(const te::Compute& c, const te::Stage& s, const te::Expr&
 
 }  // namespace
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace_pairs(const te::Compute& c, const Schedule&) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace_pairs(const te::Compute& c,
+                                                                   const Schedule&) {
   const std::size_t n = c.inputs.size();
   // Per input: the only stage that loads it, if it may be overwritten by that stage; else none.
   std::vector<std::uint32_t> owner(n, te::none);
@@ -52,7 +55,8 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace_pairs(const te::Com
     for (std::uint32_t k = 0; k < c.outputs.size(); ++k) {
       if (barred[i] || owner[i] != c.outputs[k]) continue;
       const auto size = byte_size(c.inputs[i]);
-      if (size && *size > 0 && size == byte_size(c.output_type(k)) && bits(c.inputs[i].dtype) == bits(c.output_type(k).dtype))
+      if (size && *size > 0 && size == byte_size(c.output_type(k)) &&
+          bits(c.inputs[i].dtype) == bits(c.output_type(k).dtype))
         pairs.emplace_back(i, static_cast<std::uint32_t>(n) + k);
     }
   return pairs;

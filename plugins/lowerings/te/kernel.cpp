@@ -8,16 +8,20 @@ namespace tenon::te_lowering {
 
 namespace {
 
-std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) { return checked_mul(a, b).value_or(UINT64_MAX); }
+std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
+  return checked_mul(a, b).value_or(UINT64_MAX);
+}
 
 std::vector<std::int64_t> row_major(const Shape& shape) {
   std::vector<std::int64_t> stride(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;) stride[d - 1] = stride[d] * std::max<std::int64_t>(shape[d], 1);
+  for (std::size_t d = shape.size(); d-- > 1;)
+    stride[d - 1] = stride[d] * std::max<std::int64_t>(shape[d], 1);
   return stride;
 }
 
 /// Inputs and outputs need only the alignment of their elements, so views at any offset work.
-BufferId add_buffer(Code& code, std::string name, const te::Compute& c, std::uint32_t tensor, tir::Scope scope) {
+BufferId add_buffer(Code& code, std::string name, const te::Compute& c, std::uint32_t tensor,
+                    tir::Scope scope) {
   tir::Kernel& k = code.kernel();
   const auto id = static_cast<BufferId>(k.buffers.size());
   const DType t = c.dtype_of(tensor);
@@ -34,8 +38,10 @@ BufferId add_buffer(Code& code, std::string name, const te::Compute& c, std::uin
 /// Least number of iterations that is worth handing to another thread.
 std::int64_t grain_of(const tir::Kernel& k, std::int64_t parallel_work) {
   if (k.extent <= 1) return 1;
-  const std::uint64_t each = std::max<std::uint64_t>(1, k.work / static_cast<std::uint64_t>(k.extent));
-  const std::int64_t n = parallel_work / static_cast<std::int64_t>(std::min<std::uint64_t>(each, INT64_MAX)) + 1;
+  const std::uint64_t each =
+      std::max<std::uint64_t>(1, k.work / static_cast<std::uint64_t>(k.extent));
+  const std::int64_t n =
+      parallel_work / static_cast<std::int64_t>(std::min<std::uint64_t>(each, INT64_MAX)) + 1;
   return std::clamp<std::int64_t>(n, 1, k.extent);
 }
 
@@ -56,7 +62,8 @@ std::uint64_t work_of(const te::Compute& c, const te::Stage& s) {
     std::uint64_t n = 1;
     for (te::ExprId id : te::reachable(c, root)) {
       const te::Expr& e = c.exprs[id];
-      if (e.kind == te::Kind::scalar) n += is_transcendental(e.op) ? 20 : e.dtype == DType::i64 ? 0 : 1;
+      if (e.kind == te::Kind::scalar)
+        n += is_transcendental(e.op) ? 20 : e.dtype == DType::i64 ? 0 : 1;
     }
     return n;
   };
@@ -65,12 +72,13 @@ std::uint64_t work_of(const te::Compute& c, const te::Stage& s) {
   return saturating_mul(volume(s.axes), checked_add(body, epilogue).value_or(UINT64_MAX));
 }
 
-Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts& facts, const OptionValues& values) {
+Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts&,
+                           const OptionValues& values) {
   if (Status ok = check_supported(c); !ok) return std::move(ok).take();
   if (Status ok = check_schedule(c, s); !ok) return std::move(ok).take();
   const Options options = read_options<Options>(values);
   Code code;
-  Nest nest(code, c, s, facts.vector_bytes);
+  Nest nest(code, c, s);
   for (std::uint32_t i = 0; i < c.inputs.size(); ++i) {
     const Shape shape = c.shape_of(i);
     const BufferId b = add_buffer(code, "in" + std::to_string(i), c, i, tir::Scope::input);
@@ -79,7 +87,8 @@ Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const Target
   const auto add_stage = [&](std::uint32_t stage, std::string name, tir::Scope scope) {
     const std::uint32_t t = c.tensor_of_stage(stage);
     const Shape shape = c.shape_of(t);
-    nest.set_memory(t, {add_buffer(code, std::move(name), c, t, scope), row_major(shape), std::vector<Lin>(shape.size())});
+    nest.set_memory(t, {add_buffer(code, std::move(name), c, t, scope), row_major(shape),
+                        std::vector<Lin>(shape.size())});
   };
   for (std::uint32_t k = 0; k < c.outputs.size(); ++k)
     add_stage(c.outputs[k], "out" + std::to_string(k), tir::Scope::output);
@@ -89,7 +98,8 @@ Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const Target
   tir::Kernel k = code.finish();
   k.symbol = "kernel";
   k.worker_bytes = nest.worker_bytes();
-  for (const te::Stage& st : c.stages) k.work = checked_add(k.work, work_of(c, st)).value_or(UINT64_MAX);
+  for (const te::Stage& st : c.stages)
+    k.work = checked_add(k.work, work_of(c, st)).value_or(UINT64_MAX);
   k.grain = grain_of(k, options.parallel_work);
   k.inplace = inplace_pairs(c, s);
   return k;

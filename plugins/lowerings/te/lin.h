@@ -1,5 +1,6 @@
-// Linear forms over kernel variables: how loop bases and buffer indices are kept, so that everything that does not
-// change in a loop is computed outside it and constants become immediate offsets.
+// Linear forms over kernel variables: how loop bases and buffer indices are kept, so that
+// everything that does not change in a loop is computed outside it and constants become immediate
+// offsets.
 #ifndef TENON_PLUGINS_LOWERINGS_TE_LIN_H
 #define TENON_PLUGINS_LOWERINGS_TE_LIN_H
 

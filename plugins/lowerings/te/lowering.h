@@ -16,17 +16,22 @@ struct Options {
   bool naive = false;
   std::int64_t parallel_work = 40000;
   static constexpr auto fields() {
-    return std::tuple{
-        Field{"naive", &Options::naive, "take the plain loops of the family `naive` for every stage"},
-        Field{"parallel_work", &Options::parallel_work,
-              "scalar operations below which a kernel is not cut into chunks", {.min = 0}}};
+    return std::tuple{Field{"naive", &Options::naive,
+                            "take the plain loops of the family `naive` for every stage"},
+                      Field{"parallel_work",
+                            &Options::parallel_work,
+                            "scalar operations below which a kernel is not cut into chunks",
+                            {.min = 0}}};
   }
 };
 
 /// Inlines stages, drops axes of one element, makes axes that are traversed together one.
-Result<te::Compute> compute(const te::Compute& c, const TargetFacts& facts, const OptionValues& options);
-Result<Schedule> schedule(const te::Compute& c, const TargetFacts& facts, const OptionValues& options);
-Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts& facts, const OptionValues& options);
+Result<te::Compute> compute(const te::Compute& c, const TargetFacts& facts,
+                            const OptionValues& options);
+Result<Schedule> schedule(const te::Compute& c, const TargetFacts& facts,
+                          const OptionValues& options);
+Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts& facts,
+                           const OptionValues& options);
 
 /// Types and operations that no kernel of this lowering can have; error TN6201 or TN6202.
 Status check_supported(const te::Compute& c);
@@ -35,11 +40,13 @@ Status check_schedule(const te::Compute& c, const Schedule& s);
 
 /// compute() without the inlining: te::Compute with size-1 axes gone and adjacent axes joined.
 te::Compute collapse(const te::Compute& c);
-/// Adds stages that copy operands which the anchor would read badly: many rows a multiple of a page apart, or elements
-/// that do not lie side by side. Scheduled like padding: a panel at a time, in worker scratch.
+/// Adds stages that copy operands which the anchor would read badly: many rows a multiple of a page
+/// apart, or elements that do not lie side by side. Scheduled like padding: a panel at a time, in
+/// worker scratch.
 te::Compute pack_operands(const te::Compute& c, const TargetFacts& facts, const Options& options);
 /// (input, output) pairs that may share memory, by the law of tir::Kernel::inplace.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace_pairs(const te::Compute& c, const Schedule& s);
+std::vector<std::pair<std::uint32_t, std::uint32_t>> inplace_pairs(const te::Compute& c,
+                                                                   const Schedule& s);
 
 /// Scalar operations of a stage, all its elements together; saturates.
 std::uint64_t work_of(const te::Compute& c, const te::Stage& s);

@@ -1,8 +1,10 @@
-// Transcendental functions as polynomials. In f32; f16 and bf16 go through f32; f64 is refused (supported()).
+// Transcendental functions as polynomials. In f32; f16 and bf16 go through f32; f64 is refused
+// (supported()).
 //
-// Largest errors over the whole domain, results that are denormal included: exp, log, sigmoid, tanh, erf 2 ulp; sin, cos,
-// pow 1 ulp (computed in f64). Infinities, NaN, zeros and overflow come out as in C's libm. In `min` and `max` the second
-// operand wins for NaN (scalar.h), so bounds stand first where a NaN has to pass.
+// Largest errors over the whole domain, results that are denormal included: exp, log, sigmoid,
+// tanh, erf 2 ulp; sin, cos, pow 1 ulp (computed in f64). Infinities, NaN, zeros and overflow come
+// out as in C's libm. In `min` and `max` the second operand wins for NaN (scalar.h), so bounds
+// stand first where a NaN has to pass.
 #include "math.h"
 
 #include <cmath>
@@ -37,10 +39,14 @@ class Math {
   ExprId either(ExprId a, ExprId b) { return test(ScalarOp::logical_or, a, b); }
   ExprId is_nan(ExprId a) { return code_.scalar(ScalarOp::is_nan, DType::boolean, {a}); }
   ExprId negate(ExprId a) { return code_.scalar(ScalarOp::logical_not, DType::boolean, {a}); }
-  ExprId pick(ExprId c, ExprId a, ExprId b) { return code_.scalar(ScalarOp::select, code_.type(a).dtype, {c, a, b}); }
+  ExprId pick(ExprId c, ExprId a, ExprId b) {
+    return code_.scalar(ScalarOp::select, code_.type(a).dtype, {c, a, b});
+  }
   ExprId to(DType t, ExprId a) { return code_.scalar(ScalarOp::cast, t, {a}); }
   ExprId bits(DType t, ExprId a) { return code_.scalar(ScalarOp::bitcast, t, {a}); }
-  ExprId integer(ScalarOp o, DType t, ExprId a, std::int64_t b) { return code_.scalar(o, t, {a, code_.imm_int(t, b)}); }
+  ExprId integer(ScalarOp o, DType t, ExprId a, std::int64_t b) {
+    return code_.scalar(o, t, {a, code_.imm_int(t, b)});
+  }
   /// c[0] x^n + c[1] x^(n-1) + ...
   ExprId poly(ExprId x, std::initializer_list<double> c) {
     ExprId r = tir::none;
@@ -50,7 +56,8 @@ class Math {
   /// `a` with the sign of `s` (both f32), a >= 0.
   ExprId signed_as(ExprId a, ExprId s) {
     const ExprId sign = integer(ScalarOp::bit_and, DType::i32, bits(DType::i32, s), INT32_MIN);
-    return bits(DType::f32, code_.scalar(ScalarOp::bit_or, DType::i32, {bits(DType::i32, a), sign}));
+    return bits(DType::f32,
+                code_.scalar(ScalarOp::bit_or, DType::i32, {bits(DType::i32, a), sign}));
   }
 
   ExprId exp(ExprId x);
@@ -79,8 +86,8 @@ ExprId Math::exp(ExprId x0) {
   const ExprId n = sub(shifted, magic);
   ExprId r = fma(n, k(-0.693359375), x);
   r = fma(n, k(2.12194440e-4), r);
-  ExprId p = poly(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
-                      5.0000001201e-1});
+  ExprId p = poly(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
+                      1.6666665459e-1, 5.0000001201e-1});
   p = add(fma(p, mul(r, r), r), k(1));
   const ExprId i = integer(ScalarOp::sub, DType::i32, bits(DType::i32, shifted), 0x4b400000);
   const ExprId half = integer(ScalarOp::shr, DType::i32, i, 1);
@@ -99,8 +106,9 @@ ExprId Math::log(ExprId x0) {
                                                  {raw, integer(ScalarOp::shl, DType::i32, e, 23)}));
   const ExprId n = sub(to(DType::f32, e), pick(tiny, k(23), k(0)));
   const ExprId f = sub(m, k(1)), z = mul(f, f);
-  ExprId y = poly(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-                      -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+  ExprId y = poly(
+      f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+          -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
   y = mul(mul(y, f), z);
   y = fma(n, k(-2.12194440e-4), y);
   y = fma(z, k(-0.5), y);
@@ -113,7 +121,8 @@ ExprId Math::log(ExprId x0) {
 ExprId Math::tanh(ExprId x) {
   const ExprId a = abs(x), z = mul(x, x);
   const ExprId large = sub(k(1), div(k(2), add(exp(add(a, a)), k(1))));
-  ExprId small = poly(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
+  ExprId small = poly(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
+                          -3.33332819422e-1});
   small = fma(mul(small, z), x, x);
   return pick(test(ScalarOp::lt, a, k(0.625)), small, signed_as(large, x));
 }
@@ -132,12 +141,14 @@ ExprId Math::erf(ExprId x) {
   r = fma(r, t, k(-1.28717512e-1));
   r = fma(r, t, neg(t));
   const ExprId large = signed_as(sub(k(1), exp(r)), x);
-  const ExprId p = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  const ExprId p = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
+                            -3.76125336e-1, 1.28379166e-1});
   return pick(test(ScalarOp::le, t, k(0.927734375)), fma(p, x, x), large);
 }
 
-/// sin (quarter 0) or cos (quarter 1) of an f32, in f64. x * 2/pi is computed modulo 4 for every magnitude: 2/pi stands
-/// in four pieces whose products with x are exact, shifted by as many bits as the exponent of x makes irrelevant.
+/// sin (quarter 0) or cos (quarter 1) of an f32, in f64. x * 2/pi is computed modulo 4 for every
+/// magnitude: 2/pi stands in four pieces whose products with x are exact, shifted by as many bits
+/// as the exponent of x makes irrelevant.
 ExprId Math::circular(ExprId x32, int quarter) {
   Math d(code_, DType::f64);
   const ExprId x = to(DType::f64, x32), a = d.abs(x);
@@ -145,10 +156,19 @@ ExprId Math::circular(ExprId x32, int quarter) {
     double limit, scale, piece[4];
   };
   static constexpr Row rows[] = {
-      {0, 1, {0x1.45f306c000000p-1, 0x1.c9c882a000000p-29, 0x1.4fe13a8000000p-59, 0x1.f47d4d3000000p-86}},
-      {0x1p50, 0x1p-26, {0x1.b939104000000p+0, 0x1.4a7f09d000000p-28, 0x1.7d1f534000000p-58, 0x1.bb81b6c000000p-87}},
-      {0x1p76, 0x1p-52, {0x1.529fc26000000p+0, 0x1.57d1f53000000p-28, 0x1.377036c000000p-58, 0x1.8a5664f000000p-86}},
-      {0x1p102, 0x1p-78, {0x1.d5f47d4000000p+0, 0x1.a6ee06c000000p-29, 0x1.b14acc9000000p-57, 0x1.c439041000000p-86}}};
+      {0,
+       1,
+       {0x1.45f306c000000p-1, 0x1.c9c882a000000p-29, 0x1.4fe13a8000000p-59, 0x1.f47d4d3000000p-86}},
+      {0x1p50,
+       0x1p-26,
+       {0x1.b939104000000p+0, 0x1.4a7f09d000000p-28, 0x1.7d1f534000000p-58, 0x1.bb81b6c000000p-87}},
+      {0x1p76,
+       0x1p-52,
+       {0x1.529fc26000000p+0, 0x1.57d1f53000000p-28, 0x1.377036c000000p-58, 0x1.8a5664f000000p-86}},
+      {0x1p102,
+       0x1p-78,
+       {0x1.d5f47d4000000p+0, 0x1.a6ee06c000000p-29, 0x1.b14acc9000000p-57,
+        0x1.c439041000000p-86}}};
   ExprId scale = d.k(rows[0].scale), piece[4];
   for (int i = 0; i < 4; ++i) piece[i] = d.k(rows[0].piece[i]);
   for (int row = 1; row < 4; ++row) {
@@ -157,28 +177,34 @@ ExprId Math::circular(ExprId x32, int quarter) {
     for (int i = 0; i < 4; ++i) piece[i] = d.pick(here, d.k(rows[row].piece[i]), piece[i]);
   }
   const ExprId y = d.mul(a, scale);  // of |x|: small results keep their precision modulo 4
-  const auto modulo4 = [&](ExprId v) { return d.fma(d.op(ScalarOp::floor, d.mul(v, d.k(0.25))), d.k(-4), v); };
+  const auto modulo4 = [&](ExprId v) {
+    return d.fma(d.op(ScalarOp::floor, d.mul(v, d.k(0.25))), d.k(-4), v);
+  };
   const ExprId q0 = modulo4(d.mul(y, piece[0])), q1 = modulo4(d.mul(y, piece[1]));
   const ExprId n = d.op(ScalarOp::round_even, d.add(q0, q1));
   ExprId f = d.add(d.sub(q0, n), q1);
   f = d.add(f, d.add(d.mul(y, piece[2]), d.mul(y, piece[3])));
   const ExprId r = d.mul(f, d.k(1.57079632679489661923)), z = d.mul(r, r);
-  const ExprId s = d.fma(d.mul(d.poly(z, {-2.5052108385441718775e-8, 2.7557319223985890653e-6, -1.9841269841269841270e-4,
-                                          8.3333333333333333333e-3, -1.6666666666666666667e-1}),
+  const ExprId s = d.fma(d.mul(d.poly(z, {-2.5052108385441718775e-8, 2.7557319223985890653e-6,
+                                          -1.9841269841269841270e-4, 8.3333333333333333333e-3,
+                                          -1.6666666666666666667e-1}),
                                z),
                          r, r);
-  const ExprId c = d.poly(z, {2.0876756987868098979e-9, -2.7557319223985890653e-7, 2.4801587301587301587e-5,
-                              -1.3888888888888888889e-3, 4.1666666666666666667e-2, -0.5, 1.0});
+  const ExprId c =
+      d.poly(z, {2.0876756987868098979e-9, -2.7557319223985890653e-7, 2.4801587301587301587e-5,
+                 -1.3888888888888888889e-3, 4.1666666666666666667e-2, -0.5, 1.0});
   const ExprId i = integer(ScalarOp::add, DType::i32, to(DType::i32, n), quarter);
   const auto bit = [&](std::int64_t b) {
-    return test(ScalarOp::ne, integer(ScalarOp::bit_and, DType::i32, i, b), code_.imm_int(DType::i32, 0));
+    return test(ScalarOp::ne, integer(ScalarOp::bit_and, DType::i32, i, b),
+                code_.imm_int(DType::i32, 0));
   };
   const ExprId odd = bit(1), negative = bit(2);
   const ExprId v = d.pick(odd, c, s);
   ExprId result = to(DType::f32, d.pick(negative, d.neg(v), v));
   if (quarter == 0) result = pick(test(ScalarOp::lt, x32, k(0)), neg(result), result);
   const ExprId finite = test(ScalarOp::lt, abs(x32), k(inf));
-  const ExprId kept = quarter == 0 ? pick(test(ScalarOp::eq, x32, k(0)), x32, result) : result;  // sin(-0) = -0
+  const ExprId kept =
+      quarter == 0 ? pick(test(ScalarOp::eq, x32, k(0)), x32, result) : result;  // sin(-0) = -0
   return pick(finite, kept, k(nan));
 }
 
@@ -188,18 +214,22 @@ ExprId Math::pow(ExprId x32, ExprId y32) {
   const ExprId x = to(DType::f64, x32), y = to(DType::f64, y32), a = d.abs(x);
   const DType i64 = DType::i64;
   const ExprId raw = bits(i64, a);
-  const ExprId e = integer(ScalarOp::shr, i64, integer(ScalarOp::sub, i64, raw, 0x3fe6a09e667f3bcd), 52);
-  const ExprId m = bits(DType::f64, code_.scalar(ScalarOp::sub, i64, {raw, integer(ScalarOp::shl, i64, e, 52)}));
+  const ExprId e =
+      integer(ScalarOp::shr, i64, integer(ScalarOp::sub, i64, raw, 0x3fe6a09e667f3bcd), 52);
+  const ExprId m =
+      bits(DType::f64, code_.scalar(ScalarOp::sub, i64, {raw, integer(ScalarOp::shl, i64, e, 52)}));
   const ExprId s = d.div(d.sub(m, d.k(1)), d.add(m, d.k(1))), z = d.mul(s, s);
   // log2(m) = 2/ln2 (s + s^3/3 + s^5/5 + ...)
-  const ExprId series = d.poly(z, {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0});
+  const ExprId series =
+      d.poly(z, {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0});
   const ExprId log2 = d.fma(d.mul(s, series), d.k(2.88539008177792681472), d.to(DType::f64, e));
   const ExprId t = d.op(ScalarOp::min, d.k(1000), d.op(ScalarOp::max, d.k(-1000), d.mul(y, log2)));
   const ExprId n = d.op(ScalarOp::round_even, t);
   const ExprId r = d.mul(d.sub(t, n), d.k(0.69314718055994530942));
-  const ExprId p = d.poly(r, {2.7557319223985890653e-7, 2.7557319223985890653e-6, 2.4801587301587301587e-5,
-                              1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3,
-                              4.1666666666666666667e-2, 1.6666666666666666667e-1, 0.5, 1.0, 1.0});
+  const ExprId p =
+      d.poly(r, {2.7557319223985890653e-7, 2.7557319223985890653e-6, 2.4801587301587301587e-5,
+                 1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3,
+                 4.1666666666666666667e-2, 1.6666666666666666667e-1, 0.5, 1.0, 1.0});
   const ExprId biased = integer(ScalarOp::add, i64, to(i64, n), 1023);
   const ExprId scale = bits(DType::f64, integer(ScalarOp::shl, i64, biased, 52));
   ExprId v = to(DType::f32, d.mul(p, scale));
@@ -208,22 +238,26 @@ ExprId Math::pow(ExprId x32, ExprId y32) {
   const ExprId grows = test(ScalarOp::gt, ax, one), up = test(ScalarOp::gt, y32, zero);
   const ExprId towards_inf = test(ScalarOp::eq, code_.scalar(ScalarOp::cast, DType::u8, {grows}),
                                   code_.scalar(ScalarOp::cast, DType::u8, {up}));
-  const ExprId extreme = either(either(test(ScalarOp::eq, ax, k(inf)), test(ScalarOp::eq, ax, zero)),
-                                test(ScalarOp::eq, ay, k(inf)));
+  const ExprId extreme =
+      either(either(test(ScalarOp::eq, ax, k(inf)), test(ScalarOp::eq, ax, zero)),
+             test(ScalarOp::eq, ay, k(inf)));
   v = pick(extreme, pick(towards_inf, k(inf), zero), v);
   const ExprId whole = test(ScalarOp::eq, op(ScalarOp::floor, y32), y32);
   const ExprId half = mul(y32, k(0.5));
-  const ExprId odd = both(both(whole, test(ScalarOp::ne, op(ScalarOp::floor, half), half)), test(ScalarOp::lt, ay, k(inf)));
+  const ExprId odd = both(both(whole, test(ScalarOp::ne, op(ScalarOp::floor, half), half)),
+                          test(ScalarOp::lt, ay, k(inf)));
   const ExprId sign = test(ScalarOp::lt, bits(DType::i32, x32), code_.imm_int(DType::i32, 0));
   v = pick(both(sign, odd), neg(v), v);
-  const ExprId bad = both(both(test(ScalarOp::lt, x32, zero), negate(whole)), test(ScalarOp::lt, ax, k(inf)));
+  const ExprId bad =
+      both(both(test(ScalarOp::lt, x32, zero), negate(whole)), test(ScalarOp::lt, ax, k(inf)));
   v = pick(bad, k(nan), v);
   v = pick(either(is_nan(x32), is_nan(y32)), k(nan), v);
   v = pick(both(test(ScalarOp::eq, ax, one), test(ScalarOp::eq, ay, k(inf))), one, v);
   return pick(either(test(ScalarOp::eq, y32, zero), test(ScalarOp::eq, x32, one)), one, v);
 }
 
-/// Remainder with the sign of y; exact. In f64 each round takes 29 bits off the quotient, which has at most 277.
+/// Remainder with the sign of y; exact. In f64 each round takes 29 bits off the quotient, which has
+/// at most 277.
 ExprId Math::mod(ExprId x32, ExprId y32) {
   Math d(code_, DType::f64);
   const ExprId y = d.abs(to(DType::f64, y32)), x = to(DType::f64, x32);
@@ -241,30 +275,37 @@ ExprId Math::mod(ExprId x32, ExprId y32) {
   ExprId v = to(DType::f32, d.pick(differ, d.add(r, y_signed), r));
   // x mod inf is x or, with the other sign, that inf; x mod 0 and inf mod y are NaN.
   const ExprId y_inf = test(ScalarOp::eq, abs(y32), k(inf));
-  const ExprId other_sign = either(both(test(ScalarOp::lt, x32, k(0)), test(ScalarOp::gt, y32, k(0))),
-                                   both(test(ScalarOp::gt, x32, k(0)), test(ScalarOp::lt, y32, k(0))));
+  const ExprId other_sign =
+      either(both(test(ScalarOp::lt, x32, k(0)), test(ScalarOp::gt, y32, k(0))),
+             both(test(ScalarOp::gt, x32, k(0)), test(ScalarOp::lt, y32, k(0))));
   v = pick(y_inf, pick(other_sign, y32, x32), v);
-  const ExprId bad = either(either(test(ScalarOp::eq, y32, k(0)), test(ScalarOp::eq, abs(x32), k(inf))),
-                            either(is_nan(x32), is_nan(y32)));
+  const ExprId bad =
+      either(either(test(ScalarOp::eq, y32, k(0)), test(ScalarOp::eq, abs(x32), k(inf))),
+             either(is_nan(x32), is_nan(y32)));
   return pick(bad, k(nan), v);
 }
 
 /// Wraps; a negative exponent gives 0 unless the base is 1 or -1.
 ExprId integer_pow(Code& code, DType t, ExprId x, ExprId y) {
   const auto op = [&](ScalarOp o, ExprId a, ExprId b) { return code.scalar(o, t, {a, b}); };
-  const auto test = [&](ScalarOp o, ExprId a, ExprId b) { return code.scalar(o, DType::boolean, {a, b}); };
+  const auto test = [&](ScalarOp o, ExprId a, ExprId b) {
+    return code.scalar(o, DType::boolean, {a, b});
+  };
   const ExprId zero = code.imm_int(t, 0), one = code.imm_int(t, 1);
   ExprId result = one, square = x;
   for (unsigned b = 0; b < bits(t) - (is_signed(t) ? 1 : 0); ++b) {
     const ExprId bit = op(ScalarOp::bit_and, op(ScalarOp::shr, y, code.imm_int(t, b)), one);
-    result = code.scalar(ScalarOp::select, t, {test(ScalarOp::ne, bit, zero), op(ScalarOp::mul, result, square), result});
+    result =
+        code.scalar(ScalarOp::select, t,
+                    {test(ScalarOp::ne, bit, zero), op(ScalarOp::mul, result, square), result});
     square = op(ScalarOp::mul, square, square);
   }
   if (!is_signed(t)) return result;
   const ExprId minus = code.imm_int(t, -1);
   const ExprId odd = test(ScalarOp::ne, op(ScalarOp::bit_and, y, one), zero);
   const ExprId of_minus = code.scalar(ScalarOp::select, t, {odd, minus, one});
-  ExprId negative = code.scalar(ScalarOp::select, t, {test(ScalarOp::eq, x, minus), of_minus, zero});
+  ExprId negative =
+      code.scalar(ScalarOp::select, t, {test(ScalarOp::eq, x, minus), of_minus, zero});
   negative = code.scalar(ScalarOp::select, t, {test(ScalarOp::eq, x, one), one, negative});
   return code.scalar(ScalarOp::select, t, {test(ScalarOp::lt, y, zero), negative, result});
 }
@@ -283,19 +324,40 @@ ExprId scalar(Code& code, ScalarOp op, DType result, const std::vector<ExprId>& 
   if (!is_float(t)) return integer_pow(code, t, args[0], args[1]);
   Math m(code, DType::f32);
   const ExprId x = t == DType::f32 ? args[0] : m.to(DType::f32, args[0]);
-  const ExprId y = args.size() < 2 ? tir::none : t == DType::f32 ? args[1] : m.to(DType::f32, args[1]);
+  const ExprId y = args.size() < 2   ? tir::none
+                   : t == DType::f32 ? args[1]
+                                     : m.to(DType::f32, args[1]);
   ExprId r = tir::none;
   switch (op) {
-    case ScalarOp::exp: r = m.exp(x); break;
-    case ScalarOp::log: r = m.log(x); break;
-    case ScalarOp::tanh: r = m.tanh(x); break;
-    case ScalarOp::erf: r = m.erf(x); break;
-    case ScalarOp::sigmoid: r = m.sigmoid(x); break;
-    case ScalarOp::sin: r = m.circular(x, 0); break;
-    case ScalarOp::cos: r = m.circular(x, 1); break;
-    case ScalarOp::pow: r = m.pow(x, y); break;
-    case ScalarOp::mod: r = m.mod(x, y); break;
-    default: TENON_BUG("a transcendental operation without an expansion");
+    case ScalarOp::exp:
+      r = m.exp(x);
+      break;
+    case ScalarOp::log:
+      r = m.log(x);
+      break;
+    case ScalarOp::tanh:
+      r = m.tanh(x);
+      break;
+    case ScalarOp::erf:
+      r = m.erf(x);
+      break;
+    case ScalarOp::sigmoid:
+      r = m.sigmoid(x);
+      break;
+    case ScalarOp::sin:
+      r = m.circular(x, 0);
+      break;
+    case ScalarOp::cos:
+      r = m.circular(x, 1);
+      break;
+    case ScalarOp::pow:
+      r = m.pow(x, y);
+      break;
+    case ScalarOp::mod:
+      r = m.mod(x, y);
+      break;
+    default:
+      TENON_BUG("a transcendental operation without an expansion");
   }
   return t == DType::f32 ? r : m.to(t, r);
 }

@@ -1,4 +1,5 @@
-// Scalar operations of a kernel. Transcendentals become polynomials here, so that every target computes the same bits.
+// Scalar operations of a kernel. Transcendentals become polynomials here, so that every target
+// computes the same bits.
 #ifndef TENON_PLUGINS_LOWERINGS_TE_MATH_H
 #define TENON_PLUGINS_LOWERINGS_TE_MATH_H
 

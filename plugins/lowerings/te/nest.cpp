@@ -9,7 +9,8 @@
 
 namespace tenon::te_lowering {
 
-std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t quantum, bool balanced) {
+std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t quantum,
+                           bool balanced) {
   std::vector<Segment> r;
   const auto put = [&](std::int64_t first, std::int64_t size, std::int64_t count) {
     if (size > 0 && count > 0) r.push_back({first, size, count});
@@ -20,7 +21,8 @@ std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t 
     put(extent / step * step, extent % step, 1);
     return r;
   }
-  const std::int64_t units = (extent + quantum - 1) / quantum, most = std::max<std::int64_t>(1, step / quantum);
+  const std::int64_t units = (extent + quantum - 1) / quantum,
+                     most = std::max<std::int64_t>(1, step / quantum);
   const std::int64_t n = (units + most - 1) / most, small = units / n, n_big = units - n * small;
   const std::int64_t missing = units * quantum - extent;  // of the last block
   const bool last_is_small = n > n_big;
@@ -37,19 +39,19 @@ struct Nest::Active {
   std::uint32_t number = 0;
   const te::Stage& stage;
   const std::vector<LoopSpec>& loops;
-  std::vector<Range> axes;        // by axis number
-  std::size_t cut = 0;            // index of the first loop of the tile
+  std::vector<Range> axes;  // by axis number
+  std::size_t cut = 0;      // index of the first loop of the tile
   bool has_reduction = false;
   const te::Expr* reduction = nullptr;
-  int vec = -1;                   // axis of the vector loop
+  int vec = -1;  // axis of the vector loop
   unsigned lanes = 1;
-  std::vector<Point> points;      // of the register tile
+  std::vector<Point> points;            // of the register tile
   std::vector<std::vector<VarId>> acc;  // [slot][point]
   std::size_t slots = 1;
   bool vec_is_reduction() const { return vec >= static_cast<int>(stage.axes.size()); }
 };
 
-Nest::Nest(Code& code, const te::Compute& c, const Schedule& s, unsigned)
+Nest::Nest(Code& code, const te::Compute& c, const Schedule& s)
     : code_(code),
       c_(c),
       schedule_(s),
@@ -104,8 +106,10 @@ void Nest::stage(std::uint32_t s, const std::vector<Range>& axes) {
   const auto unrolled = [](LoopKind k) { return k == LoopKind::unroll || k == LoopKind::vector; };
   if (!a.has_reduction)
     while (a.cut > 0 && unrolled(a.loops[a.cut - 1].kind)) --a.cut;
-  if (!a.loops.empty() && a.loops[0].kind == LoopKind::parallel) parallel(a);
-  else loops(a, 0);
+  if (!a.loops.empty() && a.loops[0].kind == LoopKind::parallel)
+    parallel(a);
+  else
+    loops(a, 0);
 }
 
 /// Blocks of loop `i`. Blocks that the tile consumes whole are balanced.
@@ -136,8 +140,8 @@ void Nest::loops(Active& a, std::size_t i) {
         loops(a, i + 1);
       }
     } else {
-      const VarId v = code_.open_loop(a.stage.name + "_" + std::to_string(l.axis), code_.i64(0), code_.i64(g.count), 0,
-                                      g.count - 1);
+      const VarId v = code_.open_loop(a.stage.name + "_" + std::to_string(l.axis), code_.i64(0),
+                                      code_.i64(g.count), 0, g.count - 1);
       r.base = add_scaled(whole.base, Lin::of(v), g.size) + g.first;
       loops(a, i + 1);
       code_.close_loop();
@@ -155,7 +159,8 @@ void Nest::parallel(Active& a) {
     for (const Segment& g : segments(a, i)) n += g.count;
     counts.push_back(n);
     total *= n;
-    // A second parallel loop over one axis would see ranges of two sizes; schedules are checked for that.
+    // A second parallel loop over one axis would see ranges of two sizes; schedules are checked for
+    // that.
   }
   code_.kernel().extent = total;
   const VarId p = code_.open_loop("p", code_.var(0), code_.var(1), 0, total - 1);
@@ -176,8 +181,8 @@ void Nest::parallel(Active& a) {
   code_.close_loop();
 }
 
-/// Turns block numbers into ranges. Each size of block has its own branch; its base is a variable of the branch, so
-/// that nothing that depends on it is computed where the block has another size.
+/// Turns block numbers into ranges. Each size of block has its own branch; its base is a variable
+/// of the branch, so that nothing that depends on it is computed where the block has another size.
 void Nest::decode(Active& a, std::size_t i, const std::vector<VarId>& index) {
   if (i == index.size()) return loops(a, i);
   const LoopSpec& l = a.loops[i];
@@ -188,10 +193,11 @@ void Nest::decode(Active& a, std::size_t i, const std::vector<VarId>& index) {
     Lin block = Lin::of(index[i]);
     if (g.size() > 1) {
       if (k + 1 < g.size())
-        code_.open_branch(
-            code_.scalar(ScalarOp::lt, DType::boolean, {code_.var(index[i]), code_.i64(seen + g[k].count)}));
+        code_.open_branch(code_.scalar(ScalarOp::lt, DType::boolean,
+                                       {code_.var(index[i]), code_.i64(seen + g[k].count)}));
       const VarId v = code_.fresh("block", {DType::i64, 1});
-      code_.assign(v, code_.scalar(ScalarOp::add, DType::i64, {code_.var(index[i]), code_.i64(-seen)}));
+      code_.assign(
+          v, code_.scalar(ScalarOp::add, DType::i64, {code_.var(index[i]), code_.i64(-seen)}));
       code_.set_bounds(v, 0, g[k].count - 1);
       block = Lin::of(v);
     }
@@ -241,7 +247,8 @@ std::optional<Range> hull(const Range& a, const Range& b) {
 }  // namespace
 
 /// Widens `regions` (by stage) by what stage `s` loads of them while its axes run over `ranges`.
-void Nest::request(const te::Stage& s, const std::vector<Range>& ranges, std::vector<std::vector<Range>>& regions) {
+void Nest::request(const te::Stage& s, const std::vector<Range>& ranges,
+                   std::vector<std::vector<Range>>& regions) {
   for (te::ExprId id : te::reachable(c_, s.value)) {
     const te::Expr& e = c_.exprs[id];
     if (e.kind != te::Kind::load || c_.is_input(e.n)) continue;
@@ -257,7 +264,8 @@ void Nest::request(const te::Stage& s, const std::vector<Range>& ranges, std::ve
       for (std::size_t k = 0; x.ok && k < x.coeff.size(); ++k) {
         const std::int64_t q = x.coeff[k];
         if (q == 0) continue;
-        const std::int64_t extent = k < s.axes.size() ? s.axes[k].extent : s.reduce[k - s.axes.size()].extent;
+        const std::int64_t extent =
+            k < s.axes.size() ? s.axes[k].extent : s.reduce[k - s.axes.size()].extent;
         (q < 0 ? low : high) += q * (extent - 1);
         r.base = add_scaled(r.base, ranges[k].base, q);
         if (q < 0) r.base = r.base + q * (ranges[k].extent - 1);
@@ -311,10 +319,14 @@ namespace {
 ScalarOp combining(te::Fold f, DType t) {
   const bool logical = t == DType::boolean;
   switch (f) {
-    case te::Fold::sum: return logical ? ScalarOp::logical_or : ScalarOp::add;
-    case te::Fold::prod: return logical ? ScalarOp::logical_and : ScalarOp::mul;
-    case te::Fold::max: return logical ? ScalarOp::logical_or : ScalarOp::max;
-    case te::Fold::min: return logical ? ScalarOp::logical_and : ScalarOp::min;
+    case te::Fold::sum:
+      return logical ? ScalarOp::logical_or : ScalarOp::add;
+    case te::Fold::prod:
+      return logical ? ScalarOp::logical_and : ScalarOp::mul;
+    case te::Fold::max:
+      return logical ? ScalarOp::logical_or : ScalarOp::max;
+    case te::Fold::min:
+      return logical ? ScalarOp::logical_and : ScalarOp::min;
   }
   TENON_BUG("a fold without an operation");
 }
@@ -349,7 +361,8 @@ void Nest::tile(Active& a) {
           // One accumulator per unrolled block of the vector axis: independent chains.
           std::int64_t block = a.axes[a.vec].extent;
           for (std::size_t j = a.cut; j < i; ++j)
-            if (static_cast<int>(a.loops[j].axis) == a.vec) block = std::min(block, a.loops[j].step);
+            if (static_cast<int>(a.loops[j].axis) == a.vec)
+              block = std::min(block, a.loops[j].step);
           a.slots = static_cast<std::size_t>((block + a.loops[i].step - 1) / a.loops[i].step);
         }
     a.acc.assign(a.slots, std::vector<VarId>(a.points.size()));
@@ -400,8 +413,9 @@ void Nest::reduce(Active& a, std::size_t i, std::size_t slot) {
         reduce(a, i + 1, own_slot ? static_cast<std::size_t>(at / l.step) : slot);
       }
     } else {
-      const VarId v = code_.open_loop(a.stage.name + "_r" + std::to_string(l.axis - a.stage.axes.size()), code_.i64(0),
-                                      code_.i64(g.count), 0, g.count - 1);
+      const VarId v =
+          code_.open_loop(a.stage.name + "_r" + std::to_string(l.axis - a.stage.axes.size()),
+                          code_.i64(0), code_.i64(g.count), 0, g.count - 1);
       r.base = add_scaled(whole.base, Lin::of(v), g.size) + g.first;
       reduce(a, i + 1, slot);
       code_.close_loop();
@@ -459,7 +473,8 @@ void Nest::finish(Active& a) {
     for (std::size_t d = 0; d < m.stride.size(); ++d)
       at = add_scaled(at, add_scaled(p.axis[d], m.base[d], -1), m.stride[d]);
     const std::int64_t stride = p.vec >= 0 ? m.stride[p.vec] : 1;
-    code_.store(m.buffer, code_.linear(at), v, stride, p.partial() ? eval_.active_lanes(p) : tir::none);
+    code_.store(m.buffer, code_.linear(at), v, stride,
+                p.partial() ? eval_.active_lanes(p) : tir::none);
   }
 }
 

@@ -1,8 +1,9 @@
 // The loops of scheduled stages. Knows no family: it follows the loop list of each stage.
 //
-// The list of a stage with a reduction is cut at its first reduction loop, that of another stage at its trailing unroll
-// and vector loops: what stands before the cut becomes loops; what output loops stand behind it make the register tile.
-// All extents are constants: where a loop does not divide its range, its body is emitted once per size of block.
+// The list of a stage with a reduction is cut at its first reduction loop, that of another stage at
+// its trailing unroll and vector loops: what stands before the cut becomes loops; what output loops
+// stand behind it make the register tile. All extents are constants: where a loop does not divide
+// its range, its body is emitted once per size of block.
 #ifndef TENON_PLUGINS_LOWERINGS_TE_NEST_H
 #define TENON_PLUGINS_LOWERINGS_TE_NEST_H
 
@@ -28,20 +29,20 @@ struct Range {
 struct Segment {
   std::int64_t first = 0, size = 0, count = 0;
 };
-/// Cuts [0, extent) into blocks of `step`, or, when `balanced`, into as few blocks of nearly equal size, all but the
-/// last one multiples of `quantum`. Larger blocks first.
-std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t quantum, bool balanced);
+/// Cuts [0, extent) into blocks of `step`, or, when `balanced`, into as few blocks of nearly equal
+/// size, all but the last one multiples of `quantum`. Larger blocks first.
+std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t quantum,
+                           bool balanced);
 
 class Nest {
  public:
-  Nest(Code& code, const te::Compute& c, const Schedule& s, unsigned vector_bytes);
+  Nest(Code& code, const te::Compute& c, const Schedule& s);
   /// Memory of tensor `t`; set for inputs, outputs and shared stages before emit().
   void set_memory(std::uint32_t t, Memory m) { memory_[t] = std::move(m); }
   /// All stages that are not attached to others, in order. Sets extent.
   void emit();
   std::uint64_t worker_bytes() const { return worker_bytes_; }
 
-  /// Lanes of the vector loop over axis `axis` of a stage are as many as its step.
  private:
   struct Active;  // a stage under emission
   void stage(std::uint32_t s, const std::vector<Range>& axes);
@@ -49,7 +50,8 @@ class Nest {
   void parallel(Active& a);
   void decode(Active& a, std::size_t i, const std::vector<VarId>& index);
   void attached(Active& a, std::size_t i);
-  void request(const te::Stage& s, const std::vector<Range>& ranges, std::vector<std::vector<Range>>& regions);
+  void request(const te::Stage& s, const std::vector<Range>& ranges,
+               std::vector<std::vector<Range>>& regions);
   void allocate(std::uint32_t s, const std::vector<Range>& region);
   void tile(Active& a);
   void positions(Active& a, std::size_t i, Point p, std::vector<Range> ranges);

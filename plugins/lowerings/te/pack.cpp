@@ -9,7 +9,7 @@ namespace tenon::te_lowering {
 
 namespace {
 
-constexpr std::int64_t page = 4096;            // rows this far apart share the sets of the first cache
+constexpr std::int64_t page = 4096;  // rows this far apart share the sets of the first cache
 constexpr std::uint64_t most_scratch = 2 << 20;
 
 bool worth_a_copy(const te::Compute& c, const StageFacts& f, const Tiling& t, const Access& a) {
@@ -25,7 +25,8 @@ bool worth_a_copy(const te::Compute& c, const StageFacts& f, const Tiling& t, co
       continue;
     }
     volume *= static_cast<std::uint64_t>(f.extent[k]);
-    panel *= static_cast<std::uint64_t>(k < f.n_out ? std::min(t.block[k], f.extent[k]) : f.extent[k]);
+    panel *=
+        static_cast<std::uint64_t>(k < f.n_out ? std::min(t.block[k], f.extent[k]) : f.extent[k]);
     far_apart |= k >= f.n_out && f.extent[k] >= 32 && a.step[k] * bytes % page == 0;
   }
   // Windows that overlap would be copied several times over.
@@ -33,9 +34,10 @@ bool worth_a_copy(const te::Compute& c, const StageFacts& f, const Tiling& t, co
   return (along == 1 && far_apart && reuse >= 32) || (along >= 2 && reuse >= 16);
 }
 
-/// The copy of what `a` loads: axes that it moves with, the vector axis innermost. `order` gets the anchor's axes.
-te::Stage copy_of(te::Builder& b, const te::Compute& c, const te::Stage& s, const Access& a, int vec,
-                  std::vector<std::size_t>& order) {
+/// The copy of what `a` loads: axes that it moves with, the vector axis innermost. `order` gets the
+/// anchor's axes.
+te::Stage copy_of(te::Builder& b, const te::Compute& c, const te::Stage& s, const Access& a,
+                  int vec, std::vector<std::size_t>& order) {
   te::Stage r{.name = s.name + "_packed", .dtype = c.dtype_of(a.tensor), .axes = {}, .reduce = {}};
   for (std::size_t k = 0; k < a.step.size(); ++k)
     if (a.step[k] != 0 && static_cast<int>(k) != vec) order.push_back(k);
@@ -76,7 +78,8 @@ te::Compute pack_operands(const te::Compute& c, const TargetFacts& target, const
       e.n = static_cast<std::uint32_t>(c.inputs.size());
       e.args.clear();
       for (std::size_t k : order)
-        e.args.push_back(b.add({.kind = te::Kind::axis, .dtype = DType::i64, .n = static_cast<std::uint32_t>(k)}));
+        e.args.push_back(b.add(
+            {.kind = te::Kind::axis, .dtype = DType::i64, .n = static_cast<std::uint32_t>(k)}));
     } else {
       for (te::ExprId& a : e.args) a = map[a];
     }

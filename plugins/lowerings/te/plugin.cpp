@@ -1,5 +1,6 @@
-#include "lowering.h"
 #include "tenon/plugin.h"
+
+#include "lowering.h"
 
 namespace {
 
@@ -17,4 +18,5 @@ void describe(tenon::Registration& r) { r.add(te_lowering_info()); }
 
 }  // namespace
 
-TENON_PLUGIN("tenon.te", "0.1.0", "Lowering of tensor expressions to vector kernels", describe, TN_KIND_LOWERING);
+TENON_PLUGIN("tenon.te", "0.1.0", "Lowering of tensor expressions to vector kernels", describe,
+             TN_KIND_LOWERING);

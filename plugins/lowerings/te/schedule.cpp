@@ -1,12 +1,16 @@
-// The second sub-slot: which family schedules a compute. Families are tried in order; the first that applies wins.
+// The second sub-slot: which family schedules a compute. Families are tried in order; the first
+// that applies wins.
 //
-//   rows    one output; the other stages walk some leading axes in step with it: those axes are the parallel range, the
+//   rows    one output; the other stages walk some leading axes in step with it: those axes are the
+//   parallel range, the
 //           stages are computed row by row in worker scratch (softmax, normalisation)
-//   tile    one output with a reduction; stages without reduction that feed it (padding) are computed in the part that a
-//           block of the output needs, in worker scratch, or whole in shared scratch when the kernel is small
+//   tile    one output with a reduction; stages without reduction that feed it (padding) are
+//   computed in the part that a
+//           block of the output needs, in worker scratch, or whole in shared scratch when the
+//           kernel is small
 //   map     one output without a reduction
-//   whole   anything: stage after stage, each with the best loops of its own, in shared scratch, by one thread
-//   naive   the same with plain scalar loops; only on request
+//   whole   anything: stage after stage, each with the best loops of its own, in shared scratch, by
+//   one thread naive   the same with plain scalar loops; only on request
 #include <algorithm>
 #include <optional>
 
@@ -17,9 +21,9 @@ namespace tenon::te_lowering {
 
 namespace {
 
-constexpr std::int64_t enough_blocks = 32;           // of the parallel range
-constexpr std::uint64_t near_bytes = 32 << 10;       // scratch that one output plane reads
-constexpr std::uint64_t shared_bytes = 192 << 10;    // scratch that many output planes read
+constexpr std::int64_t enough_blocks = 32;         // of the parallel range
+constexpr std::uint64_t near_bytes = 32 << 10;     // scratch that one output plane reads
+constexpr std::uint64_t shared_bytes = 192 << 10;  // scratch that many output planes read
 constexpr std::uint64_t row_bytes = 256 << 10;
 
 class Scheduler {
@@ -55,7 +59,8 @@ class Scheduler {
     Schedule r{.family = "naive", .stages = {}};
     for (std::uint32_t s = 0; s < c_.stages.size(); ++s) {
       StageSchedule x{.place = is_output(s) ? Place::output : Place::shared, .loops = {}};
-      for (std::uint32_t a = 0; a < facts_[s].extent.size(); ++a) x.loops.push_back({a, 1, LoopKind::serial});
+      for (std::uint32_t a = 0; a < facts_[s].extent.size(); ++a)
+        x.loops.push_back({a, 1, LoopKind::serial});
       r.stages.push_back(std::move(x));
     }
     return r;
@@ -69,7 +74,8 @@ class Scheduler {
     return loops;
   }
 
-  /// As alone(), for a stage that is computed in pieces: copies of rows are unrolled, so that their masks are constants.
+  /// As alone(), for a stage that is computed in pieces: copies of rows are unrolled, so that their
+  /// masks are constants.
   std::vector<LoopSpec> piece(const StageFacts& f) const {
     Tiling t = tiling_of(f, target_);
     if (!f.reduction && !f.transcendental && t.vec >= 0 && f.extent[t.vec] <= 16 * t.lanes)
@@ -86,13 +92,15 @@ class Scheduler {
   Schedule whole() const {
     Schedule r{.family = "whole", .stages = {}};
     for (std::uint32_t s = 0; s < c_.stages.size(); ++s)
-      r.stages.push_back({.place = is_output(s) ? Place::output : Place::shared, .loops = alone(facts_[s])});
+      r.stages.push_back(
+          {.place = is_output(s) ? Place::output : Place::shared, .loops = alone(facts_[s])});
     return r;
   }
 
   // ---- rows
 
-  /// How many leading axes every stage shares with the root, each loading the others at its own position.
+  /// How many leading axes every stage shares with the root, each loading the others at its own
+  /// position.
   std::size_t shared_axes(std::uint32_t root) const {
     std::size_t k = c_.stages[root].axes.size();
     for (std::uint32_t s = 0; s < root; ++s) {
@@ -126,11 +134,15 @@ class Scheduler {
       StageFacts f = facts_[s];
       std::uint64_t bytes = bits(c_.stages[s].dtype) / 8;
       for (std::size_t a = 0; a < f.n_out; ++a) {
-        if (a < k) f.extent[a] = 1;
-        else bytes *= static_cast<std::uint64_t>(f.extent[a]);
+        if (a < k)
+          f.extent[a] = 1;
+        else
+          bytes *= static_cast<std::uint64_t>(f.extent[a]);
       }
       if (s < *last) scratch += bytes;
-      StageSchedule x{.place = s == *last ? Place::output : Place::worker, .at_stage = *last, .at_loop = static_cast<std::uint32_t>(k)};
+      StageSchedule x{.place = s == *last ? Place::output : Place::worker,
+                      .at_stage = *last,
+                      .at_loop = static_cast<std::uint32_t>(k)};
       if (s == *last) {
         x.at_stage = x.at_loop = 0;
         for (std::uint32_t a = 0; a < k; ++a) x.loops.push_back({a, 1, LoopKind::parallel});
@@ -154,7 +166,8 @@ class Scheduler {
 
   /// What the stages that feed the root depend on.
   struct Feed {
-    std::vector<bool> follows;  ///< by output axis of the root: a producer is loaded at an index that moves with it
+    std::vector<bool> follows;  ///< by output axis of the root: a producer is loaded at an index
+                                ///< that moves with it
     std::vector<bool> window;   ///< ... and with a reduction axis too
   };
 
@@ -218,8 +231,10 @@ class Scheduler {
     return r;
   }
 
-  /// Parallel loops over blocks of the axes that producers follow, so that a block's part of them fits the scratch.
-  std::vector<LoopSpec> blocks_of_feed(const StageFacts& f, const Tiling& t, const Feed& feeds, std::uint32_t root) const {
+  /// Parallel loops over blocks of the axes that producers follow, so that a block's part of them
+  /// fits the scratch.
+  std::vector<LoopSpec> blocks_of_feed(const StageFacts& f, const Tiling& t, const Feed& feeds,
+                                       std::uint32_t root) const {
     bool reused = false;  // by output axes that no producer follows
     for (std::size_t a = 0; a < f.n_out; ++a) reused |= !feeds.follows[a] && f.extent[a] > 1;
     const std::uint64_t budget = reused ? shared_bytes : near_bytes;
@@ -234,13 +249,15 @@ class Scheduler {
     };
     for (std::uint32_t a = 0; a < f.n_out; ++a)
       if (feeds.follows[a] && !feeds.window[a] && static_cast<int>(a) != t.vec) put(a, t.block[a]);
-    if (t.vec >= 0 && t.vec < static_cast<int>(f.n_out) && feeds.follows[t.vec] && !feeds.window[t.vec])
+    if (t.vec >= 0 && t.vec < static_cast<int>(f.n_out) && feeds.follows[t.vec] &&
+        !feeds.window[t.vec])
       put(static_cast<std::uint32_t>(t.vec), t.block[t.vec]);
     const std::int64_t wanted = small() ? 1 : std::max<std::int64_t>(1, 8 / count);
     for (std::uint32_t a = 0; a < f.n_out; ++a) {
       if (!feeds.window[a] || static_cast<int>(a) == t.vec) continue;
       // Fewest blocks that fit the scratch and keep the threads busy, whole tiles each.
-      const std::int64_t tiles = std::max<std::int64_t>(1, (f.extent[a] + t.block[a] - 1) / t.block[a]);
+      const std::int64_t tiles =
+          std::max<std::int64_t>(1, (f.extent[a] + t.block[a] - 1) / t.block[a]);
       for (std::int64_t n = std::min(wanted, tiles); n <= tiles; ++n) {
         step[a] = (tiles + n - 1) / n * t.block[a];
         if (n == tiles || scratch(root, step) <= budget) break;
@@ -252,9 +269,11 @@ class Scheduler {
       std::uint32_t widest = 0;
       std::int64_t extent = 0;
       for (std::uint32_t a = 0; a < f.n_out; ++a)
-        if (!feeds.follows[a] && static_cast<int>(a) != t.vec && f.extent[a] > extent) widest = a, extent = f.extent[a];
+        if (!feeds.follows[a] && static_cast<int>(a) != t.vec && f.extent[a] > extent)
+          widest = a, extent = f.extent[a];
       const std::int64_t quarter = (extent + 3) / 4;
-      if (extent > 0) put(widest, (quarter + t.block[widest] - 1) / t.block[widest] * t.block[widest]);
+      if (extent > 0)
+        put(widest, (quarter + t.block[widest] - 1) / t.block[widest] * t.block[widest]);
     }
     return loops;
   }
@@ -270,7 +289,8 @@ class Scheduler {
       for (std::size_t d = 0; d < e.args.size(); ++d) {
         const te::Affine a = te::affine_of(c_, c_.stages[root], e.args[d]);
         std::int64_t n = 1;
-        for (std::size_t k = 0; k < a.coeff.size(); ++k) n += std::abs(a.coeff[k]) * (std::max<std::int64_t>(step[k], 1) - 1);
+        for (std::size_t k = 0; k < a.coeff.size(); ++k)
+          n += std::abs(a.coeff[k]) * (std::max<std::int64_t>(step[k], 1) - 1);
         bytes *= static_cast<std::uint64_t>(std::min(n, shape[d]));
       }
       total += bytes;
@@ -278,7 +298,8 @@ class Scheduler {
     return total;
   }
 
-  /// Makes as many of the first loops parallel as give enough blocks. One long axis is cut into blocks of its own.
+  /// Makes as many of the first loops parallel as give enough blocks. One long axis is cut into
+  /// blocks of its own.
   void in_parallel(std::vector<LoopSpec>& loops, const StageFacts& f, const Tiling& t) const {
     std::int64_t count = 1;
     for (LoopSpec& l : loops) {
@@ -308,7 +329,8 @@ class Scheduler {
 
 }  // namespace
 
-Result<Schedule> schedule(const te::Compute& c, const TargetFacts& target, const OptionValues& values) {
+Result<Schedule> schedule(const te::Compute& c, const TargetFacts& target,
+                          const OptionValues& values) {
   return Scheduler(c, target, read_options<Options>(values)).run();
 }
 

@@ -6,10 +6,13 @@ namespace tenon::te_lowering {
 
 namespace {
 
-constexpr std::int64_t most_unrolled = 96;  // tile points times unrolled reduction steps: bounds the size of the code
-constexpr std::int64_t most_window = 160;   // the same when the whole reduction is unrolled
+constexpr std::int64_t most_unrolled =
+    96;  // tile points times unrolled reduction steps: bounds the size of the code
+constexpr std::int64_t most_window = 160;  // the same when the whole reduction is unrolled
 
-std::int64_t blocks(std::int64_t extent, std::int64_t step) { return extent <= 0 ? 1 : (extent + step - 1) / step; }
+std::int64_t blocks(std::int64_t extent, std::int64_t step) {
+  return extent <= 0 ? 1 : (extent + step - 1) / step;
+}
 
 /// Cost of one load of a whole vector, in loads.
 double load_cost(std::int64_t step, double lanes) {
@@ -23,7 +26,8 @@ double vector_cost(const StageFacts& f, int v, std::int64_t lanes) {
   const double l = v < 0 ? 1 : static_cast<double>(lanes);
   double cost = 0.5;
   for (const Access& a : f.loads) {
-    const double weight = f.reduction && !a.in_reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
+    const double weight =
+        f.reduction && !a.in_reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
     cost += weight * (v < 0 ? 1 : load_cost(a.step[v], l));
   }
   const bool folds = v >= static_cast<int>(f.n_out);
@@ -41,7 +45,8 @@ double vector_cost(const StageFacts& f, int v, std::int64_t lanes) {
 }
 
 void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
-  const std::int64_t lanes = std::min<std::int64_t>(64, target.vector_bytes / std::max(1u, f.element_bytes));
+  const std::int64_t lanes =
+      std::min<std::int64_t>(64, target.vector_bytes / std::max(1u, f.element_bytes));
   if (lanes <= 1) return;
   double best = vector_cost(f, -1, 1);
   // Later axes first: at equal cost the innermost one is taken.
@@ -54,7 +59,8 @@ void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
   }
 }
 
-/// Whether a tile of `points` has all steps of its reduction unrolled: a small window over the output's own elements.
+/// Whether a tile of `points` has all steps of its reduction unrolled: a small window over the
+/// output's own elements.
 bool unrolls_window(const StageFacts& f, const Tiling& t, std::int64_t points) {
   const std::int64_t volume = f.reduction_volume();
   return t.vec < static_cast<int>(f.n_out) && volume <= 25 && points * volume <= most_window;
@@ -77,7 +83,8 @@ class TileSearch {
 
  private:
   std::int64_t units(std::size_t a) const {
-    return static_cast<int>(a) == t_.vec ? blocks(f_.extent[a], t_.lanes) : std::max<std::int64_t>(f_.extent[a], 1);
+    return static_cast<int>(a) == t_.vec ? blocks(f_.extent[a], t_.lanes)
+                                         : std::max<std::int64_t>(f_.extent[a], 1);
   }
 
   void descend(std::size_t a, std::int64_t points) {
@@ -85,7 +92,8 @@ class TileSearch {
       if (const double c = cost(); c < best_cost_) best_cost_ = c, best_ = size_;
       return;
     }
-    // More rows than that, a multiple of a page apart, would fall into too few sets of the first cache.
+    // More rows than that, a multiple of a page apart, would fall into too few sets of the first
+    // cache.
     const std::int64_t rows = static_cast<int>(a) == t_.vec ? 14 : 8;
     const std::int64_t most = std::min<std::int64_t>({count_[a], rows, registers_ / points});
     for (std::int64_t u = 1; u <= most; ++u) {
@@ -109,32 +117,41 @@ class TileSearch {
     }
     const double volume = static_cast<double>(f_.reduction_volume());
     const bool unrolled = unrolls_window(f_, t_, static_cast<std::int64_t>(peak));
-    const double steps = unrolled ? 1 : volume / (t_.vec >= static_cast<int>(f_.n_out) ? static_cast<double>(t_.lanes) : 1.0);
+    const double steps =
+        unrolled
+            ? 1
+            : volume / (t_.vec >= static_cast<int>(f_.n_out) ? static_cast<double>(t_.lanes) : 1.0);
     double loads = 0, held = 0, largest = 0;
     for (const Access& x : f_.loads) {
       if (!x.in_reduction) continue;
       double n = 1, most = 1;
       bool moves = false;
       for (std::size_t a = 0; a < size_.size(); ++a)
-        if (x.step[a] != 0) n *= mean[a], most *= static_cast<double>(size_[a]), moves |= size_[a] < count_[a];
+        if (x.step[a] != 0)
+          n *= mean[a], most *= static_cast<double>(size_[a]), moves |= size_[a] < count_[a];
       if (unrolled) n = distinct(x, mean), most = std::max(most, moves ? 1.0 : n);
       if (unrolled && !moves) n = 0;  // stays in registers over the tiles
-      // Vector loads seldom start at a cache line, and come from the second cache when the tile's part is large.
+      // Vector loads seldom start at a cache line, and come from the second cache when the tile's
+      // part is large.
       const std::int64_t step = t_.vec < 0 ? 0 : x.step[t_.vec];
-      const double unit = step == 0 ? 1 : step == 1 ? (unrolled ? 1.6 : 3) : load_cost(step, static_cast<double>(t_.lanes));
+      const double unit = step == 0   ? 1
+                          : step == 1 ? (unrolled ? 1.6 : 3)
+                                      : load_cost(step, static_cast<double>(t_.lanes));
       loads += n * unit;
       held += most;
       largest = std::max(largest, most);
     }
     if (peak + held - largest + 1 > registers_) return 1e300;
     const double work = points * f_.operations * (unrolled ? volume : 1);
-    const double chain = points < 8 ? 4.0 * (unrolled ? volume : 1) : 0;  // latency of the accumulators
+    const double chain =
+        points < 8 ? 4.0 * (unrolled ? volume : 1) : 0;  // latency of the accumulators
     const double cycles = std::max({work / 2, loads / 2, chain}) + 0.05 * loads + 0.5;
     const double fixed = (12 + 4 * points) / std::max(1.0, steps);
     return tiles * (cycles + fixed) * steps * variants;
   }
 
-  /// Loads of `x` in a tile whose reduction is unrolled: neighbouring outputs share what their windows have in common.
+  /// Loads of `x` in a tile whose reduction is unrolled: neighbouring outputs share what their
+  /// windows have in common.
   double distinct(const Access& x, const std::vector<double>& mean) const {
     double n = 1;
     std::vector<bool> used(f_.extent.size(), false);
@@ -145,9 +162,12 @@ class TileSearch {
       }
       double along = mean[a];
       for (std::size_t r = f_.n_out; r < f_.extent.size(); ++r) {
-        if (used[r] || x.step[r] <= 0 || x.step[a] % x.step[r] != 0 || x.step[a] / x.step[r] > f_.extent[r]) continue;
+        if (used[r] || x.step[r] <= 0 || x.step[a] % x.step[r] != 0 ||
+            x.step[a] / x.step[r] > f_.extent[r])
+          continue;
         used[r] = true;
-        along = (mean[a] - 1) * static_cast<double>(x.step[a] / x.step[r]) + static_cast<double>(f_.extent[r]);
+        along = (mean[a] - 1) * static_cast<double>(x.step[a] / x.step[r]) +
+                static_cast<double>(f_.extent[r]);
         break;
       }
       n *= along;
@@ -164,8 +184,8 @@ class TileSearch {
   double best_cost_ = 0;
 };
 
-/// Axes that all loads follow first (batch), then those that the vector loads follow, rows last: what the vector loads
-/// read stays in the nearest cache while the rows go by.
+/// Axes that all loads follow first (batch), then those that the vector loads follow, rows last:
+/// what the vector loads read stays in the nearest cache while the rows go by.
 std::vector<std::uint32_t> order_of(const StageFacts& f, const Tiling& t) {
   std::vector<std::uint32_t> order;
   std::vector<int> rank;
@@ -180,7 +200,8 @@ std::vector<std::uint32_t> order_of(const StageFacts& f, const Tiling& t) {
     rank.push_back(all ? 0 : vectors ? 1 : 2);
   }
   if (f.reduction && t.vec < static_cast<int>(f.n_out))
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
   return order;
 }
 
@@ -223,7 +244,9 @@ std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
   std::vector<LoopKind> kind(f.extent.size(), LoopKind::serial);
   for (std::size_t a = f.extent.size(); a-- > f.n_out;) {
     const bool window = unrolls_window(f, t, tile);
-    if (static_cast<int>(a) == t.vec || (!window && (f.extent[a] > 9 || points * f.extent[a] > most_unrolled))) break;
+    if (static_cast<int>(a) == t.vec ||
+        (!window && (f.extent[a] > 9 || points * f.extent[a] > most_unrolled)))
+      break;
     kind[a] = LoopKind::unroll;
     points *= std::max<std::int64_t>(f.extent[a], 1);
   }
@@ -236,8 +259,10 @@ std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
     if (t.slots > 1) r.push_back({v, t.lanes, LoopKind::unroll});
   }
   for (std::uint32_t a = 0; a < f.n_out; ++a) {
-    if (static_cast<int>(a) == t.vec) r.push_back({a, t.lanes, LoopKind::unroll});
-    else if (t.block[a] > 1) r.push_back({a, 1, LoopKind::unroll});
+    if (static_cast<int>(a) == t.vec)
+      r.push_back({a, t.lanes, LoopKind::unroll});
+    else if (t.block[a] > 1)
+      r.push_back({a, 1, LoopKind::unroll});
   }
   if (t.vec >= 0) r.push_back({static_cast<std::uint32_t>(t.vec), t.lanes, LoopKind::vector});
   return r;

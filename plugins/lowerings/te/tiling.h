@@ -1,4 +1,5 @@
-// The inner loops of one stage: vector axis, register tile, order. Chosen by a small cost model from index maps.
+// The inner loops of one stage: vector axis, register tile, order. Chosen by a small cost model
+// from index maps.
 #ifndef TENON_PLUGINS_LOWERINGS_TE_TILING_H
 #define TENON_PLUGINS_LOWERINGS_TE_TILING_H
 
@@ -12,16 +13,18 @@
 namespace tenon::te_lowering {
 
 struct Tiling {
-  int vec = -1;                     ///< axis spread over lanes; -1 = none
+  int vec = -1;  ///< axis spread over lanes; -1 = none
   std::int64_t lanes = 1;
   std::vector<std::int64_t> block;  ///< per output axis: elements of the register tile
-  std::int64_t slots = 1;           ///< vectors of the reduction axis that are folded side by side, when that is `vec`
-  std::vector<std::uint32_t> order; ///< output axes, the one to vary slowest first
+  std::int64_t slots =
+      1;  ///< vectors of the reduction axis that are folded side by side, when that is `vec`
+  std::vector<std::uint32_t> order;  ///< output axes, the one to vary slowest first
 };
 
 Tiling tiling_of(const StageFacts& f, const TargetFacts& target);
 
-/// Loops over the output axes in `order`, in steps of the tile; axes that the tile covers have none.
+/// Loops over the output axes in `order`, in steps of the tile; axes that the tile covers have
+/// none.
 std::vector<LoopSpec> outer_loops(const StageFacts& f, const Tiling& t);
 /// The tile: reduction loops, then unrolled output loops and the vector loop.
 std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t);
