@@ -14,10 +14,13 @@ Affine affine_of(Builder& b, const Node& bn) {
   const auto& in = bn.operands;  // x, scale, bias, mean, variance
   const DType t = in[1].type().dtype;
   Value eps = b.constant(make_constant(TensorType(DType::f32, Shape{}),
-                                       std::span<const float>(std::vector<float>{static_cast<float>(*bn.attrs.get<double>("epsilon"))})),
+                                       std::span<const float>(std::vector<float>{
+                                           static_cast<float>(*bn.attrs.get<double>("epsilon"))})),
                          bn.loc);
   if (t != DType::f32) eps = b.make("cast", {eps}, {{"to", t}}, bn.loc);
-  Value factor = b.make("div", {in[1], b.make("sqrt", {b.make("add", {in[4], eps}, {}, bn.loc)}, {}, bn.loc)}, {}, bn.loc);
+  Value factor =
+      b.make("div", {in[1], b.make("sqrt", {b.make("add", {in[4], eps}, {}, bn.loc)}, {}, bn.loc)},
+             {}, bn.loc);
   Value shift = b.make("sub", {in[2], b.make("mul", {in[3], factor}, {}, bn.loc)}, {}, bn.loc);
   return {factor, shift};
 }
@@ -30,10 +33,11 @@ Value column(Builder& b, Value v, std::size_t tail, const Loc& loc) {
 }
 
 /// Before: batch_norm(conv2d(x, w, b), scale, bias, mean, var)
-/// After:  conv2d(x, w * f, b * f + s)  with f = scale / sqrt(var + eps), s = bias - mean * f, folded by fold-constants
-/// Law: batch norm at inference is affine per channel, and a convolution is linear in its weights.
-/// A batch norm elsewhere becomes x * f + s. Cost: one walk; weights are multiplied once, by fold-constants.
-/// Not here: the arithmetic itself (fold-constants); statistics that are computed at run time stay exact, unfolded.
+/// After:  conv2d(x, w * f, b * f + s)  with f = scale / sqrt(var + eps), s = bias - mean * f,
+/// folded by fold-constants Law: batch norm at inference is affine per channel, and a convolution
+/// is linear in its weights. A batch norm elsewhere becomes x * f + s. Cost: one walk; weights are
+/// multiplied once, by fold-constants. Not here: the arithmetic itself (fold-constants); statistics
+/// that are computed at run time stay exact, unfolded.
 Status run(Module& m, PassContext& ctx) {
   const auto conv = m.ops().at("conv2d");
   const auto norm = m.ops().at("batch_norm");
@@ -51,7 +55,8 @@ Status run(Module& m, PassContext& ctx) {
       for (std::size_t i = 1; i < 5; ++i)
         if (!constant_of(n.operands[i])) return {};
       const Value x = n.operands[0];
-      const bool into = x.node->op == conv && count[x.id()] == 1 && constant_of(x.node->operands[1]) &&
+      const bool into = x.node->op == conv && count[x.id()] == 1 &&
+                        constant_of(x.node->operands[1]) &&
                         (x.node->operands.size() < 3 || constant_of(x.node->operands[2]));
       const Affine a = affine_of(b, n);
       if (!into) {
@@ -62,9 +67,13 @@ Status run(Module& m, PassContext& ctx) {
       }
       ++folded;
       const Node& c = *x.node;
-      const Value w = b.make("mul", {c.operands[1], column(b, a.factor, c.operands[1].type().rank() - 1, n.loc)}, {}, n.loc);
+      const Value w = b.make(
+          "mul", {c.operands[1], column(b, a.factor, c.operands[1].type().rank() - 1, n.loc)}, {},
+          n.loc);
       Value bias = a.shift;
-      if (c.operands.size() == 3) bias = b.make("add", {b.make("mul", {c.operands[2], a.factor}, {}, n.loc), a.shift}, {}, n.loc);
+      if (c.operands.size() == 3)
+        bias = b.make("add", {b.make("mul", {c.operands[2], a.factor}, {}, n.loc), a.shift}, {},
+                      n.loc);
       return {b.make(conv, {c.operands[0], w, bias}, c.attrs, c.loc)};
     };
     rewrite(m, f, std::span(&fold, 1));

@@ -11,8 +11,9 @@ namespace {
 struct FoldOptions {
   Bytes max_growth{1 << 20};
   static constexpr auto fields() {
-    return std::tuple{Field{"max_growth", &FoldOptions::max_growth,
-                            "leave a node alone when its results exceed its operands by more than this"}};
+    return std::tuple{
+        Field{"max_growth", &FoldOptions::max_growth,
+              "leave a node alone when its results exceed its operands by more than this"}};
   }
 };
 
@@ -51,7 +52,8 @@ Status run(Module& m, PassContext& ctx) {
       return {};
     }
     std::vector<Value> made;
-    for (Tensor& t : *values) made.push_back(b.constant(make_constant(t.type, std::move(t.bytes)), n.loc));
+    for (Tensor& t : *values)
+      made.push_back(b.constant(make_constant(t.type, std::move(t.bytes)), n.loc));
     ++folded;
     return made;
   };

@@ -12,18 +12,23 @@ namespace {
 struct FuseOptions {
   std::int64_t max_nodes = 64;
   static constexpr auto fields() {
-    return std::tuple{Field{"max_nodes", &FuseOptions::max_nodes, "largest number of ops in one primitive", {.min = 1, .max = 1024}}};
+    return std::tuple{Field{"max_nodes",
+                            &FuseOptions::max_nodes,
+                            "largest number of ops in one primitive",
+                            {.min = 1, .max = 1024}}};
   }
 };
 
 bool is_map(FusionKind k) { return k <= FusionKind::injective; }
 bool is_pointwise(FusionKind k) { return k <= FusionKind::broadcast; }
 
-/// Forms the groups of one body. A group grows from its first node along single uses, so that nothing outside it
-/// can depend on a member and feed a later one: no cycle can arise. See `run` for the laws.
+/// Forms the groups of one body. A group grows from its first node along single uses, so that
+/// nothing outside it can depend on a member and feed a later one: no cycle can arise. See `run`
+/// for the laws.
 class Grouper {
  public:
-  Grouper(const Module& m, const Uses& uses, const Body& body, std::size_t max_nodes) : m_(m), uses_(uses), max_(max_nodes) {
+  Grouper(const Module& m, const Uses& uses, const Body& body, std::size_t max_nodes)
+      : m_(m), uses_(uses), max_(max_nodes) {
     for (const Node* n : body.nodes) order_.emplace(n, order_.size());
     for (const Node* n : body.nodes)
       if (fusable(*n) && !group_.contains(n)) grow(*n);
@@ -56,7 +61,8 @@ class Grouper {
     bool map = is_map(kind(first));  // no reduction or anchor inside yet
     for (const Node* last = &first; g.size() < max_ && kind(first) != FusionKind::opaque;) {
       const Node* next = only_user(*last);
-      if (!next || !fusable(*next) || group_.contains(next) || !may_follow(*last, *next, map)) break;
+      if (!next || !fusable(*next) || group_.contains(next) || !may_follow(*last, *next, map))
+        break;
       map = map && is_map(kind(*next));
       take(g, next);
       absorb_producers(g, *next);
@@ -66,8 +72,9 @@ class Grouper {
     groups_.push_back(std::move(g));
   }
 
-  // Behind a reduction or an anchor: pointwise ops on exactly its elements. Behind maps: maps, and a reduction or anchor when
-  // the maps are cheap to repeat per element read (they are inlined into it), i.e. pure data movement or one pointwise op.
+  // Behind a reduction or an anchor: pointwise ops on exactly its elements. Behind maps: maps, and
+  // a reduction or anchor when the maps are cheap to repeat per element read (they are inlined into
+  // it), i.e. pure data movement or one pointwise op.
   bool may_follow(const Node& last, const Node& next, bool map) const {
     const FusionKind k = kind(next);
     if (!map) return is_pointwise(k) && last.results[0].type.dims == next.results[0].type.dims;
@@ -105,7 +112,8 @@ class Grouper {
 /// Rebuilds bodies with one `primitive` per group, at the place of the group's last member.
 class Fuser {
  public:
-  Fuser(Module& m, Function& f, std::size_t max_nodes) : m_(m), uses_(f), b_(m, f), max_(max_nodes) {}
+  Fuser(Module& m, Function& f, std::size_t max_nodes)
+      : m_(m), uses_(f), b_(m, f), max_(max_nodes) {}
 
   // Regions nest to 64: the depth of body() is bounded.
   Body body(const Body& in) {
@@ -169,7 +177,8 @@ class Fuser {
     for (const Node* n : group) {
       std::vector<Value> in;
       for (Value v : n->operands)
-        in.push_back(members.contains(v.node) ? Value{local.at(v.node), v.index} : Value{body.entry, param_of.at(v)});
+        in.push_back(members.contains(v.node) ? Value{local.at(v.node), v.index}
+                                              : Value{body.entry, param_of.at(v)});
       std::vector<NodeResult> results = n->results;
       if (n == group.back())  // the primitive's results take over its ids
         for (NodeResult& r : results) r = {r.type, b_.fresh_id(), ""};
@@ -177,10 +186,12 @@ class Fuser {
       body.nodes.push_back(local[n]);
     }
     const Node* last = group.back();
-    for (std::uint32_t k = 0; k < last->results.size(); ++k) body.results.push_back({local[last], k});
+    for (std::uint32_t k = 0; k < last->results.size(); ++k)
+      body.results.push_back({local[last], k});
     std::vector<Body> regions;
     regions.push_back(std::move(body));
-    const Node* made = m_.make(Node{node::primitive, std::move(operands), {}, last->results, std::move(regions), last->loc});
+    const Node* made = m_.make(Node{
+        node::primitive, std::move(operands), {}, last->results, std::move(regions), last->loc});
     b_.nodes().push_back(made);
     now_[last] = made;
   }
@@ -193,10 +204,11 @@ class Fuser {
 };
 
 /// Before: %1 = conv2d(%0, %w)  %2 = relu(%1)   After: %2 = primitive(%0, %w) { conv2d; relu }
-/// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on exactly its elements;
-/// maps (pointwise and injective) chain freely; a value used twice stays outside; an opaque op stands alone. Every computing node ends up in a
-/// primitive, alone if need be. Cost: O(nodes + uses).
-/// Not here: views (mark-views runs before), constants (they stay operands, so that equal kernels stay equal).
+/// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on
+/// exactly its elements; maps (pointwise and injective) chain freely; a value used twice stays
+/// outside; an opaque op stands alone. Every computing node ends up in a primitive, alone if need
+/// be. Cost: O(nodes + uses). Not here: views (mark-views runs before), constants (they stay
+/// operands, so that equal kernels stay equal).
 Status run(Module& m, PassContext& ctx) {
   const auto options = read_options<FuseOptions>(ctx.options());
   std::int64_t groups = 0, nodes = 0;

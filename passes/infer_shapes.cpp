@@ -9,7 +9,8 @@ namespace {
 
 /// Before: %1 = relu(%0) : f32[s0]   After, when %0 is f32[4]: %1 = relu(%0) : f32[4]
 /// Cost: one walk, O(nodes); allocates only for nodes whose types change.
-/// Not here: shapes that depend on data (the frontend folds what it can; the rest is refused there).
+/// Not here: shapes that depend on data (the frontend folds what it can; the rest is refused
+/// there).
 Status run(Module& m, PassContext& ctx) {
   Diags errors;
   std::int64_t changed = 0;

@@ -20,19 +20,33 @@ bool all_elements(const Constant& c, double x) {
     return !c->bytes.empty();
   };
   switch (c->type.dtype) {
-    case DType::f32: return each(float{});
-    case DType::f64: return each(double{});
-    case DType::i32: return each(std::int32_t{});
-    case DType::i64: return each(std::int64_t{});
-    default: return false;
+    case DType::f32:
+      return each(float{});
+    case DType::f64:
+      return each(double{});
+    case DType::i32:
+      return each(std::int32_t{});
+    case DType::i64:
+      return each(std::int64_t{});
+    default:
+      return false;
   }
 }
 
 /// Ops by name, looked up once per run.
 struct Names {
   explicit Names(const OpTable& t)
-      : add(t.at("add")), sub(t.at("sub")), mul(t.at("mul")), div(t.at("div")), identity(t.at("identity")), cast(t.at("cast")),
-        relu(t.at("relu")), reshape(t.at("reshape")), transpose(t.at("transpose")), concat(t.at("concat")), pad(t.at("pad")),
+      : add(t.at("add")),
+        sub(t.at("sub")),
+        mul(t.at("mul")),
+        div(t.at("div")),
+        identity(t.at("identity")),
+        cast(t.at("cast")),
+        relu(t.at("relu")),
+        reshape(t.at("reshape")),
+        transpose(t.at("transpose")),
+        concat(t.at("concat")),
+        pad(t.at("pad")),
         full(t.at("full")) {}
   OpId add, sub, mul, div, identity, cast, relu, reshape, transpose, concat, pad, full;
 };
@@ -54,15 +68,16 @@ std::vector<Value> no_change(const Names& op, const Node& n) {
   return perm && std::ranges::is_sorted(*perm) ? std::vector{x} : std::vector<Value>{};
 }
 
-// x + 0, x - 0, x * 1, x / 1 -> x, when the shape stays. (x + 0 turns -0 into +0: the one difference; it is not observable
-// through comparisons, and x - 0 has none.)
+// x + 0, x - 0, x * 1, x / 1 -> x, when the shape stays. (x + 0 turns -0 into +0: the one
+// difference; it is not observable through comparisons, and x - 0 has none.)
 std::vector<Value> neutral(const Names& op, const Node& n) {
   const bool sum = n.op == op.add || n.op == op.sub, product = n.op == op.mul || n.op == op.div;
   if (!sum && !product) return {};
   const bool commutes = n.op == op.add || n.op == op.mul;
   for (std::size_t k = commutes ? 0 : 1; k < 2; ++k) {
     const Value x = n.operands[1 - k];
-    if (x.type() == n.results[0].type && all_elements(constant_of(n.operands[k]), sum ? 0 : 1)) return {x};
+    if (x.type() == n.results[0].type && all_elements(constant_of(n.operands[k]), sum ? 0 : 1))
+      return {x};
   }
   return {};
 }
@@ -85,11 +100,13 @@ std::vector<Value> transpose_transpose(const Names& op, Builder& b, const Node& 
   const Node& inner = *n.operands[0].node;
   const auto& p = *inner.attrs.get<std::vector<std::int64_t>>("perm");
   std::vector<std::int64_t> both;
-  for (std::int64_t q : *n.attrs.get<std::vector<std::int64_t>>("perm")) both.push_back(p[static_cast<std::size_t>(q)]);
+  for (std::int64_t q : *n.attrs.get<std::vector<std::int64_t>>("perm"))
+    both.push_back(p[static_cast<std::size_t>(q)]);
   return {b.make(op.transpose, {inner.operands[0]}, {{"perm", both}}, n.loc)};
 }
 
-// transpose(x) -> reshape(x) when only axes of one element move past others: the order of the bytes stays.
+// transpose(x) -> reshape(x) when only axes of one element move past others: the order of the bytes
+// stays.
 std::vector<Value> transpose_reshape(const Names& op, Builder& b, const Node& n) {
   if (n.op != op.transpose || !n.results[0].type.is_static()) return {};
   const auto& dims = n.operands[0].type().dims;
@@ -115,10 +132,10 @@ std::vector<Value> concat_zeros(const Names& op, Builder& b, const Node& n) {
   return {};
 }
 
-/// Before: %1 = identity(%0)  %2 = transpose(%1)  %3 = transpose(%2)   After: %3 = transpose(%0) {perm composed}
-/// Each rule is one law; every rule lowers the node count or replaces a node by a cheaper one.
-/// Cost: one walk, O(nodes * rules).
-/// Not here: arithmetic on constants (fold-constants); batch norm (fold-batch-norm).
+/// Before: %1 = identity(%0)  %2 = transpose(%1)  %3 = transpose(%2)   After: %3 = transpose(%0)
+/// {perm composed} Each rule is one law; every rule lowers the node count or replaces a node by a
+/// cheaper one. Cost: one walk, O(nodes * rules). Not here: arithmetic on constants
+/// (fold-constants); batch norm (fold-batch-norm).
 Status run(Module& m, PassContext& ctx) {
   const Names op(m.ops());
   std::int64_t applied = 0;

@@ -33,10 +33,14 @@ std::vector<Verb> verbs() {
 
 int exit_code_of(int code) {
   switch (code / 1000) {
-    case 1: return 3;
-    case 2: return 2;
-    case 9: return 5;
-    default: return 1;
+    case 1:
+      return 3;
+    case 2:
+      return 2;
+    case 9:
+      return 5;
+    default:
+      return 1;
   }
 }
 
@@ -44,7 +48,10 @@ int Context::report(const Diags& diags) {
   DiskFiles files;
   SourceCache sources(&files);
   const Diags sorted = sorted_and_capped(diags);
-  if (!sorted.empty()) fmt::print(stderr, "{}", json_errors ? render_json(sorted, sources) + "\n" : render(sorted, sources, color_wanted()));
+  if (!sorted.empty())
+    fmt::print(stderr, "{}",
+               json_errors ? render_json(sorted, sources) + "\n"
+                           : render(sorted, sources, color_wanted()));
   for (const Diag& d : sorted)
     if (d.severity == Severity::error) exit_code = std::max(exit_code, exit_code_of(d.code));
   return exit_code;
@@ -74,7 +81,10 @@ void Progress::say(const std::string& what) {
 Result<Shape> shape_from_text(std::string_view text) {
   Shape s;
   const auto refuse = [&] {
-    return Diag{.code = 2151, .loc = {}, .what = fmt::format("'{}' is not a shape", text), .fix = "write it as 1x3x224x224, or `scalar`"};
+    return Diag{.code = 2151,
+                .loc = {},
+                .what = fmt::format("'{}' is not a shape", text),
+                .fix = "write it as 1x3x224x224, or `scalar`"};
   };
   if (text == "scalar") return s;
   while (true) {
@@ -89,14 +99,21 @@ Result<Shape> shape_from_text(std::string_view text) {
   }
 }
 
-Result<std::map<std::string, std::string>> name_values(const std::vector<std::string>& items, std::string_view option) {
+Result<std::map<std::string, std::string>> name_values(const std::vector<std::string>& items,
+                                                       std::string_view option) {
   std::map<std::string, std::string> out;
   for (const std::string& i : items) {
     const auto eq = i.rfind('=');
     if (eq == i.npos || eq == 0)
-      return Diag{.code = 2151, .loc = {}, .what = fmt::format("{} '{}' is not NAME=VALUE", option, i), .fix = fmt::format("write {} NAME=VALUE", option)};
+      return Diag{.code = 2151,
+                  .loc = {},
+                  .what = fmt::format("{} '{}' is not NAME=VALUE", option, i),
+                  .fix = fmt::format("write {} NAME=VALUE", option)};
     if (!out.emplace(i.substr(0, eq), i.substr(eq + 1)).second)
-      return Diag{.code = 2151, .loc = {}, .what = fmt::format("{} names '{}' twice", option, i.substr(0, eq)), .fix = "keep one of them"};
+      return Diag{.code = 2151,
+                  .loc = {},
+                  .what = fmt::format("{} names '{}' twice", option, i.substr(0, eq)),
+                  .fix = "keep one of them"};
   }
   return out;
 }
@@ -137,7 +154,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     std::string line;
     for (std::size_t c = 0; c < r.size(); ++c) {
       const bool number = !r[c].empty() && r[c][0] >= '0' && r[c][0] <= '9';
-      line += number ? fmt::format("{:>{}}  ", r[c], width[c]) : fmt::format("{:<{}}  ", r[c], width[c]);
+      line += number ? fmt::format("{:>{}}  ", r[c], width[c])
+                     : fmt::format("{:<{}}  ", r[c], width[c]);
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += line + "\n";

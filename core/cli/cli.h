@@ -1,6 +1,6 @@
-// The command line. Verbs are rows: each cmd_*.cpp defines the verbs of one subject, and CLI11 parses and prints help from
-// the rows. Exit codes: 0 ok, 1 compile failed, does not fit or mismatch, 2 usage or configuration, 3 plugin, 4 plugin
-// crashed, 5 bug.
+// The command line. Verbs are rows: each cmd_*.cpp defines the verbs of one subject, and CLI11
+// parses and prints help from the rows. Exit codes: 0 ok, 1 compile failed, does not fit or
+// mismatch, 2 usage or configuration, 3 plugin, 4 plugin crashed, 5 bug.
 #ifndef TENON_CORE_CLI_CLI_H
 #define TENON_CORE_CLI_CLI_H
 
@@ -25,7 +25,8 @@ struct Context {
   std::vector<std::string> plugin_paths;
   int exit_code = 0;
 
-  /// Prints to stderr, as text or JSON; the exit code follows from the codes of the errors. Warnings alone leave it at 0.
+  /// Prints to stderr, as text or JSON; the exit code follows from the codes of the errors.
+  /// Warnings alone leave it at 0.
   int report(const Diags& diags);
   int report(const Diag& d) { return report(Diags{d}); }
   SessionOptions session_options() const;
@@ -59,13 +60,15 @@ class Progress {
 /// "1x3x224x224"; "" or "scalar" is rank 0. TN2151.
 Result<Shape> shape_from_text(std::string_view text);
 /// NAME=VALUE, at the last `=` of the name part; TN2151 names the option.
-Result<std::map<std::string, std::string>> name_values(const std::vector<std::string>& items, std::string_view option);
+Result<std::map<std::string, std::string>> name_values(const std::vector<std::string>& items,
+                                                       std::string_view option);
 Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>& items);
 
 /// 1234567 -> "1.18 MiB"; below 10 KiB in bytes.
 std::string size_text(std::uint64_t bytes);
 
-/// Rows of cells as a table with aligned columns; numbers (cells that start with a digit) to the right.
+/// Rows of cells as a table with aligned columns; numbers (cells that start with a digit) to the
+/// right.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace tenon::cli

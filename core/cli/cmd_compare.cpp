@@ -35,7 +35,12 @@ struct Io {
 /// DIR/io.json names inputs and outputs with type, dims and file; the data stand beside it.
 Result<Io> read_io(const std::string& folder) {
   const std::string path = join_path(folder, "io.json");
-  const auto refuse = [&](std::string what) { return Diag{.code = 8105, .loc = {path, 0, 0}, .what = std::move(what), .fix = "see `tenon compare --help` for the folder's form"}; };
+  const auto refuse = [&](std::string what) {
+    return Diag{.code = 8105,
+                .loc = {path, 0, 0},
+                .what = std::move(what),
+                .fix = "see `tenon compare --help` for the folder's form"};
+  };
   DiskFiles disk;
   auto text = disk.read(path);
   if (!text) return text.errors();
@@ -45,10 +50,12 @@ Result<Io> read_io(const std::string& folder) {
   for (auto [key, list] : {std::pair{"inputs", &io.inputs}, std::pair{"outputs", &io.outputs}}) {
     if (!j.contains(key) || !j[key].is_array()) return refuse(fmt::format("no list '{}'", key));
     for (const auto& row : j[key]) {
-      if (!row.is_object() || !row.contains("name") || !row.contains("file") || !row["name"].is_string() || !row["file"].is_string())
+      if (!row.is_object() || !row.contains("name") || !row.contains("file") ||
+          !row["name"].is_string() || !row["file"].is_string())
         return refuse(fmt::format("an entry of '{}' without name and file", key));
       const std::string file = row["file"].get<std::string>();
-      if (std::filesystem::path(file).has_parent_path()) return refuse(fmt::format("file '{}' does not stand beside io.json", file));
+      if (std::filesystem::path(file).has_parent_path())
+        return refuse(fmt::format("file '{}' does not stand beside io.json", file));
       const std::string full = join_path(folder, file);
       auto bytes = disk.read(full);
       if (!bytes) return bytes.errors();
@@ -77,8 +84,13 @@ Result<std::vector<Tensor>> run_compiled(const Compiled& c, const Io& io, std::u
   if (!runner) return runner.errors();
   std::vector<Tensor> inputs;
   for (const NamedType& want : runner->inputs()) {
-    const auto it = std::find_if(io.inputs.begin(), io.inputs.end(), [&](const IoTensor& t) { return t.name == want.name; });
-    if (it == io.inputs.end()) return Diag{.code = 8104, .loc = {}, .what = fmt::format("no data for input '{}'", want.name), .fix = "add it to io.json"};
+    const auto it = std::find_if(io.inputs.begin(), io.inputs.end(),
+                                 [&](const IoTensor& t) { return t.name == want.name; });
+    if (it == io.inputs.end())
+      return Diag{.code = 8104,
+                  .loc = {},
+                  .what = fmt::format("no data for input '{}'", want.name),
+                  .fix = "add it to io.json"};
     inputs.push_back(it->data);
   }
   if (Status s = runner->set(inputs); !s) return s.errors();
@@ -89,7 +101,11 @@ Result<std::vector<Tensor>> run_compiled(const Compiled& c, const Io& io, std::u
   for (const IoTensor& want : io.outputs) {
     std::size_t k = 0;
     while (k < out->size() && runner->outputs()[k].name != want.name) ++k;
-    if (k == out->size()) return Diag{.code = 8104, .loc = {}, .what = fmt::format("the model has no output '{}'", want.name), .fix = "correct io.json"};
+    if (k == out->size())
+      return Diag{.code = 8104,
+                  .loc = {},
+                  .what = fmt::format("the model has no output '{}'", want.name),
+                  .fix = "correct io.json"};
     ordered.push_back((*out)[k]);
   }
   return ordered;
@@ -105,7 +121,8 @@ int run(Context& ctx, Args a) {
   ctx.report(warnings);
   auto got = run_compiled(*compiled, *io, a.threads_run);
   if (!got) return ctx.report(got.errors());
-  std::vector<std::vector<std::string>> rows{{"output", "type", "max abs", "max rel", "rel L2", "outside", "verdict"}};
+  std::vector<std::vector<std::string>> rows{
+      {"output", "type", "max abs", "max rel", "rel L2", "outside", "verdict"}};
   nlohmann::ordered_json json{{"rtol", a.rtol}, {"atol", a.atol}, {"rel_l2", a.rel_l2}};
   bool all = true;
   for (std::size_t i = 0; i < io->outputs.size(); ++i) {
@@ -113,10 +130,18 @@ int run(Context& ctx, Args a) {
     const Difference d = difference((*got)[i], want, a.rtol, a.atol);
     const bool ok = d.comparable && (a.rel_l2 > 0 ? d.rel_l2 <= a.rel_l2 : d.outside == 0);
     all = all && ok;
-    const std::string verdict = ok ? "ok" : d.comparable ? "MISMATCH" : "MISMATCH: got " + to_string((*got)[i].type);
-    rows.push_back({io->outputs[i].name, to_string(want.type), fmt::format("{:.3g}", d.max_abs), fmt::format("{:.3g}", d.max_rel),
-                    fmt::format("{:.3g}", d.rel_l2), std::to_string(d.outside), verdict});
-    json["outputs"].push_back({{"name", io->outputs[i].name}, {"max_abs", d.max_abs}, {"max_rel", d.max_rel}, {"rel_l2", d.rel_l2}, {"outside", d.outside}, {"ok", ok}});
+    const std::string verdict = ok             ? "ok"
+                                : d.comparable ? "MISMATCH"
+                                               : "MISMATCH: got " + to_string((*got)[i].type);
+    rows.push_back({io->outputs[i].name, to_string(want.type), fmt::format("{:.3g}", d.max_abs),
+                    fmt::format("{:.3g}", d.max_rel), fmt::format("{:.3g}", d.rel_l2),
+                    std::to_string(d.outside), verdict});
+    json["outputs"].push_back({{"name", io->outputs[i].name},
+                               {"max_abs", d.max_abs},
+                               {"max_rel", d.max_rel},
+                               {"rel_l2", d.rel_l2},
+                               {"outside", d.outside},
+                               {"ok", ok}});
   }
   json["ok"] = all;
   if (a.json)
@@ -131,7 +156,10 @@ int run(Context& ctx, Args a) {
 void add_compare(CLI::App& app, Context& ctx) {
   auto a = std::make_shared<Args>();
   add_pipeline_options(app, *a);
-  app.add_option("--io", a->io, "Folder with io.json {inputs: [{name, file}], outputs: [...]} and the .npy files it names")->required();
+  app.add_option(
+         "--io", a->io,
+         "Folder with io.json {inputs: [{name, file}], outputs: [...]} and the .npy files it names")
+      ->required();
   app.add_option("--threads", a->threads_run, "Workers of the run")->capture_default_str();
   app.add_option("--rtol", a->rtol, "Relative tolerance")->capture_default_str();
   app.add_option("--atol", a->atol, "Absolute tolerance")->capture_default_str();

@@ -15,15 +15,23 @@
 namespace tenon::cli {
 
 void add_pipeline_options(CLI::App& app, CompileArgs& a) {
-  app.add_option("MODEL", a.model, "ONNX model (.onnx), or a module in text form (.tir)")->required();
-  app.add_option("-p,--pipeline", a.pipeline, "Shipped pipeline by name, or a path")->capture_default_str();
+  app.add_option("MODEL", a.model, "ONNX model (.onnx), or a module in text form (.tir)")
+      ->required();
+  app.add_option("-p,--pipeline", a.pipeline, "Shipped pipeline by name, or a path")
+      ->capture_default_str();
   app.add_option("--board", a.board, "Board by name or path; replaces the pipeline's");
-  app.add_option("--shape", a.shapes, "Shape of an input, e.g. --shape input=1x3x224x224; may be repeated");
-  app.add_option("--set", a.set, "Override one setting, e.g. --set plan.with=naive; may be repeated");
-  app.add_option("--compile-threads", a.threads, "Threads of the compiler (0: one per CPU); the result does not depend on it")->capture_default_str();
+  app.add_option("--shape", a.shapes,
+                 "Shape of an input, e.g. --shape input=1x3x224x224; may be repeated");
+  app.add_option("--set", a.set,
+                 "Override one setting, e.g. --set plan.with=naive; may be repeated");
+  app.add_option("--compile-threads", a.threads,
+                 "Threads of the compiler (0: one per CPU); the result does not depend on it")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
 }
 
-Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a, const Instruments& instruments, Diags* warnings) {
+Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
+                               const Instruments& instruments, Diags* warnings) {
   auto shapes = shapes_from(a.shapes);
   if (!shapes) return shapes.errors();
   LoadRequest load{a.pipeline, a.board, a.set, {}};
@@ -32,22 +40,27 @@ Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a, const I
   if (a.without_capacity)
     for (StoragePool& p : chain->config.memory.pools) p.capacity.reset();
   Compiled out{std::make_unique<Toolchain>(std::move(*chain)), nullptr};
-  const unsigned threads = a.threads ? a.threads : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned threads =
+      a.threads ? a.threads : std::max(1u, std::thread::hardware_concurrency());
   auto c = compile(*out.toolchain, {a.model, *shapes, threads, instruments});
   if (!c) return c.errors();
   out.compilation = std::move(*c);
-  if (warnings) warnings->insert(warnings->end(), out.compilation->reports.begin(), out.compilation->reports.end());
+  if (warnings)
+    warnings->insert(warnings->end(), out.compilation->reports.begin(),
+                     out.compilation->reports.end());
   return out;
 }
 
 std::string memory_summary(const StorageRequest& r, const StoragePlan& p) {
-  std::vector<std::vector<std::string>> rows{{"pool", "capacity", "used", "without sharing", "bound", "peak step"}};
+  std::vector<std::vector<std::string>> rows{
+      {"pool", "capacity", "used", "without sharing", "bound", "peak step"}};
   const auto apart = unshared(r, p);
   for (std::size_t i = 0; i < r.pools.size(); ++i) {
     const StoragePool& pool = r.pools[i];
     if (p.pools[i].peak == 0) continue;
-    rows.push_back({pool.id, pool.capacity ? size_text(*pool.capacity) : "-", size_text(p.pools[i].peak), size_text(apart[i]),
-                    size_text(p.pools[i].bound), p.pools[i].peak_step < r.steps.size() ? r.steps[p.pools[i].peak_step] : "-"});
+    rows.push_back({pool.id, pool.capacity ? size_text(*pool.capacity) : "-",
+                    size_text(p.pools[i].peak), size_text(apart[i]), size_text(p.pools[i].bound),
+                    p.pools[i].peak_step < r.steps.size() ? r.steps[p.pools[i].peak_step] : "-"});
   }
   return table(rows);
 }
@@ -60,7 +73,8 @@ struct Args : CompileArgs {
   bool timing = false, check = false;
 };
 
-/// The artefact against the evaluator on the imported model, with made inputs. Sums are taken in another order, hence 1e-3.
+/// The artefact against the evaluator on the imported model, with made inputs. Sums are taken in
+/// another order, hence 1e-3.
 int check_artefact(Context& ctx, const Args& a) {
   CompileArgs import_only = a;
   Instruments in;
@@ -85,17 +99,23 @@ int check_artefact(Context& ctx, const Args& a) {
     ok = d.comparable && d.rel_l2 <= 1e-3;
     worst = std::max(worst, d.rel_l2);
   }
-  fmt::print("check: {} outputs against the evaluator, relative L2 {:.2g}: {}\n", want->size(), worst, ok ? "ok" : "MISMATCH");
+  fmt::print("check: {} outputs against the evaluator, relative L2 {:.2g}: {}\n", want->size(),
+             worst, ok ? "ok" : "MISMATCH");
   return ctx.exit_code = ok ? 0 : 1;
 }
 
 int run(Context& ctx, const Args& a) {
   if (a.out.empty() && a.stop_after.empty() && a.print_after.empty())
-    return ctx.report(Diag{.code = 2151, .loc = {}, .what = "no output folder is given", .fix = "add -o DIR, or --stop-after STEP"});
+    return ctx.report(Diag{.code = 2151,
+                           .loc = {},
+                           .what = "no output folder is given",
+                           .fix = "add -o DIR, or --stop-after STEP"});
   Instruments in;
   in.print_after = a.print_after;
   in.stop_after = a.stop_after;
-  in.print = [](const Step& s, std::string_view text) { fmt::print("// ---- after {}\n{}", s.id, text); };
+  in.print = [](const Step& s, std::string_view text) {
+    fmt::print("// ---- after {}\n{}", s.id, text);
+  };
   Diags warnings;
   Progress progress(a.print_after.empty());
   progress.say("compiling " + a.model);
@@ -116,8 +136,10 @@ int run(Context& ctx, const Args& a) {
   const auto bytes = std::as_bytes(std::span(provenance.data(), provenance.size()));
   files["provenance.json"].assign(bytes.begin(), bytes.end());
   if (Status s = write_artefact(a.out, files); !s) return ctx.report(s.errors());
-  fmt::print("{}: {} kernels, {} steps\n", a.out, c.module.kernels.size(), c.module.main()->body.nodes.size());
-  if (auto input = planning_input(c.module, c.config.memory); input && c.module.plan) fmt::print("{}", memory_summary(input->request, *c.module.plan));
+  fmt::print("{}: {} kernels, {} steps\n", a.out, c.module.kernels.size(),
+             c.module.main()->body.nodes.size());
+  if (auto input = planning_input(c.module, c.config.memory); input && c.module.plan)
+    fmt::print("{}", memory_summary(input->request, *c.module.plan));
   return a.check ? check_artefact(ctx, a) : 0;
 }
 
@@ -126,12 +148,18 @@ int run(Context& ctx, const Args& a) {
 void add_compile(CLI::App& app, Context& ctx) {
   auto a = std::make_shared<Args>();
   add_pipeline_options(app, *a);
-  app.add_option("-o,--output", a->out, "Folder of the artefact; replaced as a whole when it is one already");
-  app.add_option("--print-after", a->print_after, "Print the module after a step (`*`: after each); may be repeated");
+  app.add_option("-o,--output", a->out,
+                 "Folder of the artefact; replaced as a whole when it is one already");
+  app.add_option("--print-after", a->print_after,
+                 "Print the module after a step (`*`: after each); may be repeated");
   app.add_option("--stop-after", a->stop_after, "Stop after a step; nothing is written");
-  app.add_flag("--check", a->check, "Run the artefact on made inputs and compare with the evaluator; exit 1 when they differ");
+  app.add_flag(
+      "--check", a->check,
+      "Run the artefact on made inputs and compare with the evaluator; exit 1 when they differ");
   app.add_flag("--timing", a->timing, "Print where the time went");
-  app.footer("Examples:\n  tenon compile mobilenet.onnx --shape input=1x3x224x224 -o out\n  tenon compile m.onnx -o out --set plan.with=naive --timing");
+  app.footer(
+      "Examples:\n  tenon compile mobilenet.onnx --shape input=1x3x224x224 -o out\n  tenon compile "
+      "m.onnx -o out --set plan.with=naive --timing");
   app.callback([a, &ctx] { run(ctx, *a); });
 }
 

@@ -1,4 +1,5 @@
-// tenon fit: does a model fit? No pipeline file, no output folder: the shipped pipeline up to lowering, then planning alone.
+// tenon fit: does a model fit? No pipeline file, no output folder: the shipped pipeline up to
+// lowering, then planning alone.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,8 +22,10 @@ void show_need(Context& ctx, Args a) {
   Instruments in;
   in.stop_after = "plan";
   if (auto done = compile_model(ctx, a, in, nullptr))
-    if (auto input = planning_input(done->compilation->module, done->compilation->config.memory); input && !a.json)
-      fmt::print("if no pool had a limit:\n{}", memory_summary(input->request, *done->compilation->module.plan));
+    if (auto input = planning_input(done->compilation->module, done->compilation->config.memory);
+        input && !a.json)
+      fmt::print("if no pool had a limit:\n{}",
+                 memory_summary(input->request, *done->compilation->module.plan));
   fmt::print("{}", a.json ? "{\"fits\": false}\n" : "does not fit\n");
 }
 
@@ -38,7 +41,10 @@ int run(Context& ctx, const Args& a) {
     Diags all = done.errors();
     all.insert(all.end(), warnings.begin(), warnings.end());
     const int code = ctx.report(all);
-    if (std::any_of(all.begin(), all.end(), [](const Diag& d) { return d.code / 1000 == 4 && d.severity == Severity::error; })) show_need(ctx, a);
+    if (std::any_of(all.begin(), all.end(), [](const Diag& d) {
+          return d.code / 1000 == 4 && d.severity == Severity::error;
+        }))
+      show_need(ctx, a);
     return code;
   }
   ctx.report(warnings);
@@ -47,18 +53,24 @@ int run(Context& ctx, const Args& a) {
   if (!input) return ctx.report(input.errors());
   const StoragePlan& plan = *c.module.plan;
   if (a.json) {
-    nlohmann::ordered_json j{{"model", a.model}, {"board", c.config.board}, {"fits", true}, {"planner", plan.planner}};
+    nlohmann::ordered_json j{
+        {"model", a.model}, {"board", c.config.board}, {"fits", true}, {"planner", plan.planner}};
     const auto apart = unshared(input->request, plan);
     for (std::size_t i = 0; i < input->request.pools.size(); ++i) {
       const StoragePool& p = input->request.pools[i];
-      nlohmann::ordered_json row{{"pool", p.id}, {"used", plan.pools[i].peak}, {"without_sharing", apart[i]}, {"bound", plan.pools[i].bound}, {"peak_step", plan.pools[i].peak_step}};
+      nlohmann::ordered_json row{{"pool", p.id},
+                                 {"used", plan.pools[i].peak},
+                                 {"without_sharing", apart[i]},
+                                 {"bound", plan.pools[i].bound},
+                                 {"peak_step", plan.pools[i].peak_step}};
       if (p.capacity) row["capacity"] = *p.capacity;
       j["pools"].push_back(row);
     }
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("{}fits (planner {}, {} tokens, {} steps)\n", memory_summary(input->request, plan), plan.planner, input->request.tokens.size(), input->request.steps.size());
+  fmt::print("{}fits (planner {}, {} tokens, {} steps)\n", memory_summary(input->request, plan),
+             plan.planner, input->request.tokens.size(), input->request.steps.size());
   return 0;
 }
 

@@ -26,7 +26,8 @@ int list_passes(Context& ctx) {
   auto session = open_session(ctx.session_options());
   if (!session) return ctx.report(session.errors());
   std::vector<std::vector<std::string>> rows{{"pass", "needs", "gives", "what it does"}};
-  for (const PassInfo* p : session->passes()) rows.push_back({p->id, joined(p->needs), joined(p->gives), p->doc});
+  for (const PassInfo* p : session->passes())
+    rows.push_back({p->id, joined(p->needs), joined(p->gives), p->doc});
   fmt::print("{}", table(rows));
   return 0;
 }
@@ -54,12 +55,16 @@ int print_names(const std::vector<std::string>& names) {
 int list_plugins(Context& ctx) {
   auto index = index_plugins(ctx.session_options());
   if (!index) return ctx.report(index.errors());
-  std::vector<std::vector<std::string>> rows{{"plugin", "version", "tier", "status", "from", "file"}};
+  std::vector<std::vector<std::string>> rows{
+      {"plugin", "version", "tier", "status", "from", "file"}};
   Diags why;
   for (const PluginRow& r : index->rows) {
-    const std::string status = r.status == PluginStatus::ok ? "ok" : r.status == PluginStatus::shadowed ? "shadowed by " + r.shadowed_by : "refused";
+    const std::string status = r.status == PluginStatus::ok         ? "ok"
+                               : r.status == PluginStatus::shadowed ? "shadowed by " + r.shadowed_by
+                                                                    : "refused";
     const tn_descriptor& d = r.candidate.descriptor;
-    rows.push_back({d.id[0] ? d.id : r.name, d.version, std::string(plugin_host::tier_name(d.tier)), status, r.origin, r.file});
+    rows.push_back({d.id[0] ? d.id : r.name, d.version, std::string(plugin_host::tier_name(d.tier)),
+                    status, r.origin, r.file});
     why.insert(why.end(), r.why.begin(), r.why.end());
   }
   fmt::print("{}", table(rows));
@@ -72,20 +77,24 @@ int inspect(Context& ctx, const std::string& path) {
   if (r.status == PluginStatus::refused) return ctx.report(r.why);
   const tn_descriptor& d = r.candidate.descriptor;
   const tn_fingerprint& f = d.fingerprint;
-  fmt::print("{}", table({{"id", d.id},
-                          {"version", d.version},
-                          {"doc", d.doc},
-                          {"tier", std::string(plugin_host::tier_name(d.tier))},
-                          {"offers", plugin_host::kinds_text(d.kinds)},
-                          {"built for", fmt::format("Tenon {}, ABI {}.{}, C API {} to {}", d.core_version, d.abi_major, d.abi_minor, d.api_min, d.api_built)},
-                          {"compiler", fmt::format("version {}, language {}", f.compiler_version, f.language)},
-                          {"LLVM", d.llvm_major ? std::to_string(d.llvm_major) : "not used"},
-                          {"licence", d.licence},
-                          {"file", r.file}}));
+  fmt::print(
+      "{}",
+      table({{"id", d.id},
+             {"version", d.version},
+             {"doc", d.doc},
+             {"tier", std::string(plugin_host::tier_name(d.tier))},
+             {"offers", plugin_host::kinds_text(d.kinds)},
+             {"built for", fmt::format("Tenon {}, ABI {}.{}, C API {} to {}", d.core_version,
+                                       d.abi_major, d.abi_minor, d.api_min, d.api_built)},
+             {"compiler", fmt::format("version {}, language {}", f.compiler_version, f.language)},
+             {"LLVM", d.llvm_major ? std::to_string(d.llvm_major) : "not used"},
+             {"licence", d.licence},
+             {"file", r.file}}));
   return 0;
 }
 
-int validate_verb(Context& ctx, const std::string& pipeline, const std::string& board, const std::vector<std::string>& set) {
+int validate_verb(Context& ctx, const std::string& pipeline, const std::string& board,
+                  const std::vector<std::string>& set) {
   LoadRequest load{pipeline, board, set, share_folders()};
   auto config = load_pipeline(DiskFiles(), load);
   if (!config) return ctx.report(config.errors());
@@ -97,14 +106,21 @@ int validate_verb(Context& ctx, const std::string& pipeline, const std::string& 
   Diags found = validate(*config, index);
   found.insert(found.end(), config->warnings.begin(), config->warnings.end());
   const int code = ctx.report(found);
-  if (code == 0) fmt::print("{}: valid ({} steps, {} pools, {} targets)\n", config->path, config->steps.size(), config->memory.pools.size(), config->targets.size());
+  if (code == 0)
+    fmt::print("{}: valid ({} steps, {} pools, {} targets)\n", config->path, config->steps.size(),
+               config->memory.pools.size(), config->targets.size());
   return code;
 }
 
 int explain_verb(Context& ctx, const std::string& text) {
   const auto code = parse_code(text);
   const auto page = code ? explain(*code) : std::nullopt;
-  if (!page) return ctx.report(Diag{.code = 2151, .loc = {}, .what = fmt::format("no page for '{}'", text), .fix = "a code looks like TN2104; it stands in the first line of a message"});
+  if (!page)
+    return ctx.report(
+        Diag{.code = 2151,
+             .loc = {},
+             .what = fmt::format("no page for '{}'", text),
+             .fix = "a code looks like TN2104; it stands in the first line of a message"});
   fmt::print("{}", *page);
   return 0;
 }
@@ -131,8 +147,11 @@ void add_board(CLI::App& app, Context&) {
 
 void add_plugin(CLI::App& app, Context& ctx) {
   app.require_subcommand(1);
-  app.add_subcommand("list", "Every plugin file on the search path; loads none")->callback([&ctx] { list_plugins(ctx); });
-  auto* i = app.add_subcommand("inspect", "One plugin file: its descriptor and fingerprint; loads nothing");
+  app.add_subcommand("list", "Every plugin file on the search path; loads none")->callback([&ctx] {
+    list_plugins(ctx);
+  });
+  auto* i = app.add_subcommand("inspect",
+                               "One plugin file: its descriptor and fingerprint; loads nothing");
   auto path = std::make_shared<std::string>();
   i->add_option("FILE", *path, "Plugin file")->required();
   i->callback([path, &ctx] { inspect(ctx, *path); });

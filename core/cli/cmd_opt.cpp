@@ -53,7 +53,8 @@ int run(Context& ctx, const Args& a) {
 void add_opt(CLI::App& app, Context& ctx) {
   auto a = std::make_shared<Args>();
   app.add_option("FILE", a->file, "Module in text form (.tir)")->required();
-  app.add_option("--passes", a->passes, "Passes to run, in order, with commas between")->delimiter(',');
+  app.add_option("--passes", a->passes, "Passes to run, in order, with commas between")
+      ->delimiter(',');
   app.add_option("-o,--output", a->output, "File for the result (default: stdout)");
   app.footer("Example:\n  tenon opt m.tir --passes simplify,fuse-ops");
   app.callback([a, &ctx] { run(ctx, *a); });

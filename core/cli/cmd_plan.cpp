@@ -43,7 +43,10 @@ Result<std::chrono::milliseconds> duration_from(std::string_view text) {
   auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
   const std::string_view unit(p, static_cast<std::size_t>(text.data() + text.size() - p));
   if (ec != std::errc() || n <= 0 || n > 1e9 || (unit != "s" && unit != "ms" && !unit.empty()))
-    return Diag{.code = 2151, .loc = {}, .what = fmt::format("'{}' is not a time", text), .fix = "write 10s or 250ms"};
+    return Diag{.code = 2151,
+                .loc = {},
+                .what = fmt::format("'{}' is not a time", text),
+                .fix = "write 10s or 250ms"};
   return std::chrono::milliseconds(static_cast<std::int64_t>(unit == "ms" ? n : n * 1000));
 }
 
@@ -68,7 +71,11 @@ Result<Chosen> choose_planner(const Context& ctx, const std::string& name) {
   const std::string wanted = options.named.back().path;
   for (const PlannerInfo* p : c.session->planners())
     if (p->file == wanted) c.planner = p;
-  if (!c.planner) return Diag{.code = 1012, .loc = {wanted, 0, 0}, .what = "the plugin offers no planner", .fix = "name one that does"};
+  if (!c.planner)
+    return Diag{.code = 1012,
+                .loc = {wanted, 0, 0},
+                .what = "the plugin offers no planner",
+                .fix = "name one that does"};
   return c;
 }
 
@@ -95,13 +102,17 @@ int solve_verb(Context& ctx, const SolveArgs& a) {
   }
   Progress progress;
   progress.say(fmt::format("{}: {} tokens", chosen->planner->id, request->request.tokens.size()));
-  auto solved = solve(request->request, {chosen->planner->planner, chosen->planner->version}, settings);
+  auto solved =
+      solve(request->request, {chosen->planner->planner, chosen->planner->version}, settings);
   progress.say("");
   if (!solved) return ctx.report(solved.errors());
   ctx.report(solved->messages);
   const StoragePlan& plan = solved->plan;
   if (!a.output.empty()) {
-    if (Status s = DiskFiles().write(a.output, write_plan(plan, *request, storage_format(a.output))); !s) return ctx.report(s.errors());
+    if (Status s =
+            DiskFiles().write(a.output, write_plan(plan, *request, storage_format(a.output)));
+        !s)
+      return ctx.report(s.errors());
   }
   fmt::print("{}", show_plan(request->request, plan, false));
   fmt::print("planner {} {}{}\n", plan.planner, plan.version, plan.optimal ? ", optimal" : "");
@@ -135,8 +146,10 @@ int show_verb(Context& ctx, const std::string& folder) {
 int export_verb(Context& ctx, const std::string& folder, const std::string& out) {
   auto request = read_request(join_path(folder, "request.json"), {});
   if (!request) return ctx.report(request.errors());
-  if (Status s = DiskFiles().write(out, to_json(request->request)); !s) return ctx.report(s.errors());
-  fmt::print("{}: {} tokens, {} pools, {} steps\n", out, request->request.tokens.size(), request->request.pools.size(), request->request.steps.size());
+  if (Status s = DiskFiles().write(out, to_json(request->request)); !s)
+    return ctx.report(s.errors());
+  fmt::print("{}: {} tokens, {} pools, {} steps\n", out, request->request.tokens.size(),
+             request->request.pools.size(), request->request.steps.size());
   return 0;
 }
 
@@ -146,13 +159,20 @@ void add_plan(CLI::App& app, Context& ctx) {
   app.require_subcommand(1);
   auto* solve = app.add_subcommand("solve", "Plan a request from a file");
   auto a = std::make_shared<SolveArgs>();
-  solve->add_option("REQUEST", a->request, "Request (.json), or buffers (.csv: id, lower, upper, size, ...)")->required();
-  solve->add_option("--planner", a->planner, "Planner by id, or a plugin file (./x.so)")->capture_default_str();
-  solve->add_option("--pool", a->pools, "NAME:SIZE (bytes, KiB, MiB); CSV without it: one pool p0 without capacity");
+  solve
+      ->add_option("REQUEST", a->request,
+                   "Request (.json), or buffers (.csv: id, lower, upper, size, ...)")
+      ->required();
+  solve->add_option("--planner", a->planner, "Planner by id, or a plugin file (./x.so)")
+      ->capture_default_str();
+  solve->add_option("--pool", a->pools,
+                    "NAME:SIZE (bytes, KiB, MiB); CSV without it: one pool p0 without capacity");
   solve->add_option("--work", a->work, "Budget in work units")->capture_default_str();
-  solve->add_option("--deadline", a->deadline, "Budget in wall time, e.g. 10s; the plan is then not reproducible");
+  solve->add_option("--deadline", a->deadline,
+                    "Budget in wall time, e.g. 10s; the plan is then not reproducible");
   solve->add_option("--set", a->set, "Option of the planner, KEY=VALUE");
-  solve->add_option("-o,--output", a->output, "File for the plan: .json, or .csv (the input's rows with `offset`)");
+  solve->add_option("-o,--output", a->output,
+                    "File for the plan: .json, or .csv (the input's rows with `offset`)");
   solve->footer("Example:\n  tenon plan solve buffers.csv --pool sram:1MiB -o placed.csv");
   solve->callback([a, &ctx] { solve_verb(ctx, *a); });
 

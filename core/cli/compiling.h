@@ -17,7 +17,8 @@ struct CompileArgs {
   std::string model, pipeline = "graph-cpu", board;
   std::vector<std::string> shapes, set;
   unsigned threads = 0;
-  bool without_capacity = false;  ///< pretend that every pool is large enough: what would be needed?
+  bool without_capacity =
+      false;  ///< pretend that every pool is large enough: what would be needed?
 };
 
 void add_pipeline_options(CLI::App& app, CompileArgs& a);
@@ -26,7 +27,8 @@ struct Compiled {
   std::unique_ptr<Toolchain> toolchain;  // outlives the compilation
   std::unique_ptr<Compilation> compilation;
 };
-Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a, const Instruments& instruments, Diags* warnings);
+Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
+                               const Instruments& instruments, Diags* warnings);
 
 /// A row per pool: capacity, used, without sharing, bound, peak step.
 std::string memory_summary(const StorageRequest& r, const StoragePlan& p);

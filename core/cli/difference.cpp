@@ -21,7 +21,8 @@ Difference difference_as(const Tensor& got, const Tensor& want, double rtol, dou
     }
     const double e = std::fabs(a - b);
     d.max_abs = std::isnan(e) ? INFINITY : std::max(d.max_abs, e);
-    d.max_rel = std::isnan(e) ? INFINITY : std::max(d.max_rel, b == 0 ? INFINITY : e / std::fabs(b));
+    d.max_rel =
+        std::isnan(e) ? INFINITY : std::max(d.max_rel, b == 0 ? INFINITY : e / std::fabs(b));
     d.outside += !(e <= atol + rtol * std::fabs(b));
     num += e * e;
     den += b * b;
@@ -35,12 +36,19 @@ Difference difference_as(const Tensor& got, const Tensor& want, double rtol, dou
 Difference difference(const Tensor& got, const Tensor& want, double rtol, double atol) {
   if (!(got.type == want.type)) return {.comparable = false};
   switch (want.type.dtype) {
-    case DType::f32: return difference_as<float>(got, want, rtol, atol);
-    case DType::f64: return difference_as<double>(got, want, rtol, atol);
-    case DType::i64: return difference_as<std::int64_t>(got, want, rtol, atol);
-    case DType::i32: return difference_as<std::int32_t>(got, want, rtol, atol);
-    case DType::i8: return difference_as<std::int8_t>(got, want, rtol, atol);
-    case DType::u8: case DType::boolean: return difference_as<std::uint8_t>(got, want, rtol, atol);
+    case DType::f32:
+      return difference_as<float>(got, want, rtol, atol);
+    case DType::f64:
+      return difference_as<double>(got, want, rtol, atol);
+    case DType::i64:
+      return difference_as<std::int64_t>(got, want, rtol, atol);
+    case DType::i32:
+      return difference_as<std::int32_t>(got, want, rtol, atol);
+    case DType::i8:
+      return difference_as<std::int8_t>(got, want, rtol, atol);
+    case DType::u8:
+    case DType::boolean:
+      return difference_as<std::uint8_t>(got, want, rtol, atol);
     default: {
       Difference d;
       d.outside = got.bytes == want.bytes ? 0 : 1;

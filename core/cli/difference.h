@@ -1,4 +1,5 @@
-// How far two tensors are apart, and a folder to run things in. Shared by `compare` and `compile --check`.
+// How far two tensors are apart, and a folder to run things in. Shared by `compare` and `compile
+// --check`.
 #ifndef TENON_CORE_CLI_DIFFERENCE_H
 #define TENON_CORE_CLI_DIFFERENCE_H
 

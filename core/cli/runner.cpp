@@ -12,10 +12,13 @@
 namespace tenon::cli {
 namespace {
 
-Diag runtime_error(int code, const std::string& folder) { return Diag{.code = code, .loc = {folder, 0, 0}, .what = tn_last_error(), .fix = ""}; }
+Diag runtime_error(int code, const std::string& folder) {
+  return Diag{.code = code, .loc = {folder, 0, 0}, .what = tn_last_error(), .fix = ""};
+}
 
 TensorType type_of(const tn_tensor_info& i) {
-  return TensorType(static_cast<DType>(i.dtype), Shape(i.dims, i.dims + i.rank));  // tn_dtype has the order of DType
+  return TensorType(static_cast<DType>(i.dtype),
+                    Shape(i.dims, i.dims + i.rank));  // tn_dtype has the order of DType
 }
 
 template <class Count, class Info>
@@ -54,10 +57,15 @@ std::optional<Fill> fill_of(DType t, std::string_view text) {
     return number(rest, f.a) ? std::optional(f) : std::nullopt;
   }
   const auto c2 = rest.find(':');
-  if (c2 == rest.npos || !number(rest.substr(0, c2), f.a) || !number(rest.substr(c2 + 1), f.b) || f.a > f.b) return std::nullopt;
-  if (kind == "uniform") f.kind = Fill::Kind::uniform;
-  else if (kind == "randint") f.kind = Fill::Kind::randint;
-  else return std::nullopt;
+  if (c2 == rest.npos || !number(rest.substr(0, c2), f.a) || !number(rest.substr(c2 + 1), f.b) ||
+      f.a > f.b)
+    return std::nullopt;
+  if (kind == "uniform")
+    f.kind = Fill::Kind::uniform;
+  else if (kind == "randint")
+    f.kind = Fill::Kind::randint;
+  else
+    return std::nullopt;
   return f;
 }
 
@@ -65,9 +73,12 @@ std::optional<Fill> fill_of(DType t, std::string_view text) {
 double draw(std::mt19937_64& r, const Fill& f) {
   const double u = static_cast<double>(r() >> 11) * 0x1p-53;
   switch (f.kind) {
-    case Fill::Kind::constant: return f.a;
-    case Fill::Kind::uniform: return f.a + u * (f.b - f.a);
-    case Fill::Kind::randint: return f.a + static_cast<double>(static_cast<std::int64_t>(u * (f.b - f.a)));
+    case Fill::Kind::constant:
+      return f.a;
+    case Fill::Kind::uniform:
+      return f.a + u * (f.b - f.a);
+    case Fill::Kind::randint:
+      return f.a + static_cast<double>(static_cast<std::int64_t>(u * (f.b - f.a)));
   }
   return 0;
 }
@@ -103,7 +114,9 @@ Result<Runner> Runner::open(const std::string& folder, std::uint32_t threads, st
 Status Runner::set(const std::vector<Tensor>& inputs) {
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     const Shape dims = inputs[i].type.shape();
-    if (int e = tn_set_input(context_.get(), i, static_cast<tn_dtype>(inputs[i].type.dtype), static_cast<std::uint32_t>(dims.size()), dims.data(), inputs[i].bytes.data()))
+    if (int e = tn_set_input(context_.get(), i, static_cast<tn_dtype>(inputs[i].type.dtype),
+                             static_cast<std::uint32_t>(dims.size()), dims.data(),
+                             inputs[i].bytes.data()))
       return runtime_error(e, tn_model_name(model_.get()));
   }
   held_ = inputs;
@@ -115,7 +128,8 @@ Status Runner::run() {
     tn_tensor_info t{};
     t.struct_size = sizeof t;
     if (tn_model_input(model_.get(), i, &t) != 0 || !t.planned) continue;
-    if (int e = tn_set_input(context_.get(), i, t.dtype, t.rank, t.dims, held_[i].bytes.data())) return runtime_error(e, "");
+    if (int e = tn_set_input(context_.get(), i, t.dtype, t.rank, t.dims, held_[i].bytes.data()))
+      return runtime_error(e, "");
   }
   if (int e = tn_run(context_.get())) return runtime_error(e, tn_model_name(model_.get()));
   return {};
@@ -125,10 +139,12 @@ Result<std::vector<Tensor>> Runner::results() const {
   std::vector<Tensor> out;
   for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
     const void* p = nullptr;
-    if (int e = tn_output(context_.get(), i, &p)) return runtime_error(e, tn_model_name(model_.get()));
+    if (int e = tn_output(context_.get(), i, &p))
+      return runtime_error(e, tn_model_name(model_.get()));
     const auto* b = static_cast<const std::byte*>(p);
     const std::uint64_t n = byte_size(outputs_[i].type).value_or(0);
-    out.push_back({outputs_[i].type, n ? std::vector<std::byte>(b, b + n) : std::vector<std::byte>()});
+    out.push_back(
+        {outputs_[i].type, n ? std::vector<std::byte>(b, b + n) : std::vector<std::byte>()});
   }
   return out;
 }
@@ -149,48 +165,84 @@ std::vector<std::pair<std::string, std::uint64_t>> Runner::step_times() const {
 Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed) {
   const auto f = fill_of(type.dtype, fill);
   if (!f)
-    return Diag{.code = 8103, .loc = {}, .what = fmt::format("'{}' is no fill", fill), .fix = "write uniform:LO:HI, randint:LO:HI or const:V"};
+    return Diag{.code = 8103,
+                .loc = {},
+                .what = fmt::format("'{}' is no fill", fill),
+                .fix = "write uniform:LO:HI, randint:LO:HI or const:V"};
   Tensor t{type, std::vector<std::byte>(byte_size(type).value_or(0))};
   std::mt19937_64 r(seed);
   switch (type.dtype) {
-    case DType::f32: put<float>(t, r, *f); break;
-    case DType::f64: put<double>(t, r, *f); break;
+    case DType::f32:
+      put<float>(t, r, *f);
+      break;
+    case DType::f64:
+      put<double>(t, r, *f);
+      break;
     case DType::f16:
       for (auto& x : t.as<std::uint16_t>()) x = half_of(static_cast<float>(draw(r, *f)));
       break;
     case DType::bf16:
-      for (auto& x : t.as<std::uint16_t>()) x = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(draw(r, *f))) >> 16);
+      for (auto& x : t.as<std::uint16_t>())
+        x = static_cast<std::uint16_t>(
+            std::bit_cast<std::uint32_t>(static_cast<float>(draw(r, *f))) >> 16);
       break;
-    case DType::i8: put<std::int8_t>(t, r, *f); break;
-    case DType::i16: put<std::int16_t>(t, r, *f); break;
-    case DType::i32: put<std::int32_t>(t, r, *f); break;
-    case DType::i64: put<std::int64_t>(t, r, *f); break;
-    case DType::u8: case DType::boolean: put<std::uint8_t>(t, r, *f); break;
-    case DType::u16: put<std::uint16_t>(t, r, *f); break;
-    case DType::u32: put<std::uint32_t>(t, r, *f); break;
-    case DType::u64: put<std::uint64_t>(t, r, *f); break;
-    case DType::i4: case DType::u4:
-      for (auto& x : t.as<std::uint8_t>()) x = static_cast<std::uint8_t>((static_cast<int>(draw(r, *f)) & 15) | (static_cast<int>(draw(r, *f)) & 15) << 4);
+    case DType::i8:
+      put<std::int8_t>(t, r, *f);
+      break;
+    case DType::i16:
+      put<std::int16_t>(t, r, *f);
+      break;
+    case DType::i32:
+      put<std::int32_t>(t, r, *f);
+      break;
+    case DType::i64:
+      put<std::int64_t>(t, r, *f);
+      break;
+    case DType::u8:
+    case DType::boolean:
+      put<std::uint8_t>(t, r, *f);
+      break;
+    case DType::u16:
+      put<std::uint16_t>(t, r, *f);
+      break;
+    case DType::u32:
+      put<std::uint32_t>(t, r, *f);
+      break;
+    case DType::u64:
+      put<std::uint64_t>(t, r, *f);
+      break;
+    case DType::i4:
+    case DType::u4:
+      for (auto& x : t.as<std::uint8_t>())
+        x = static_cast<std::uint8_t>((static_cast<int>(draw(r, *f)) & 15) |
+                                      (static_cast<int>(draw(r, *f)) & 15) << 4);
       break;
   }
   return t;
 }
 
-Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs, const std::map<std::string, std::string>& files,
-                                        const std::map<std::string, std::string>& fills, std::uint64_t seed) {
+Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs,
+                                        const std::map<std::string, std::string>& files,
+                                        const std::map<std::string, std::string>& fills,
+                                        std::uint64_t seed) {
   Diags errors;
   std::string known;
   for (const NamedType& i : inputs) known += " " + i.name;
   for (const auto* map : {&files, &fills})
     for (const auto& [name, v] : *map)
-      if (std::none_of(inputs.begin(), inputs.end(), [&](const NamedType& i) { return i.name == name; }))
-        errors.push_back(Diag{.code = 8104, .loc = {}, .what = fmt::format("the model has no input '{}'", name), .fix = "its inputs are:" + known});
+      if (std::none_of(inputs.begin(), inputs.end(),
+                       [&](const NamedType& i) { return i.name == name; }))
+        errors.push_back(Diag{.code = 8104,
+                              .loc = {},
+                              .what = fmt::format("the model has no input '{}'", name),
+                              .fix = "its inputs are:" + known});
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     auto file = files.find(inputs[i].name);
     auto fill = fills.find(inputs[i].name);
     Result<Tensor> t = [&]() -> Result<Tensor> {
-      if (file == files.end()) return filled(inputs[i].type, fill == fills.end() ? "" : fill->second, seed + i);
+      if (file == files.end())
+        return filled(inputs[i].type, fill == fills.end() ? "" : fill->second, seed + i);
       auto bytes = DiskFiles().read(file->second);
       if (!bytes) return bytes.errors();
       return tensor_from_npy(*bytes, file->second);

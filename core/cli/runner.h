@@ -1,4 +1,5 @@
-// Artefacts through the C runtime, with tensors in and out; inputs made by seed. Shared by `run` and `compare`.
+// Artefacts through the C runtime, with tensors in and out; inputs made by seed. Shared by `run`
+// and `compare`.
 #ifndef TENON_CORE_CLI_RUNNER_H
 #define TENON_CORE_CLI_RUNNER_H
 
@@ -37,13 +38,17 @@ class Runner {
   std::vector<Tensor> held_;  // planned inputs are consumed by a run: they are set again
 };
 
-/// Fills for inputs without data: floats uniform in [-1, 1), integers 0..9, booleans 0 or 1; `fill` overrides:
-/// uniform:LO:HI, randint:LO:HI (HI excluded), const:V. TN8103 for a fill that cannot be read. Same seed, same bytes.
+/// Fills for inputs without data: floats uniform in [-1, 1), integers 0..9, booleans 0 or 1; `fill`
+/// overrides: uniform:LO:HI, randint:LO:HI (HI excluded), const:V. TN8103 for a fill that cannot be
+/// read. Same seed, same bytes.
 Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed);
 
-/// One tensor per input: `files` (name -> path of an .npy) first, else fills. TN8104: a name that no input has.
-Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs, const std::map<std::string, std::string>& files,
-                                        const std::map<std::string, std::string>& fills, std::uint64_t seed);
+/// One tensor per input: `files` (name -> path of an .npy) first, else fills. TN8104: a name that
+/// no input has.
+Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs,
+                                        const std::map<std::string, std::string>& files,
+                                        const std::map<std::string, std::string>& fills,
+                                        std::uint64_t seed);
 
 }  // namespace tenon::cli
 

@@ -6,7 +6,9 @@
 namespace tenon {
 namespace {
 
-bool same_real(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+bool same_real(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 
 // Equality of data, not of pointers; NaN equals itself, so that a module equals its clone.
 bool same(const AttrValue& a, const AttrValue& b) {
@@ -40,8 +42,9 @@ const AttrValue* Attrs::find(std::string_view key) const {
 }
 
 bool Attrs::operator==(const Attrs& other) const {
-  return std::ranges::equal(rows_, other.rows_,
-                            [](auto& a, auto& b) { return a.first == b.first && same(a.second, b.second); });
+  return std::ranges::equal(rows_, other.rows_, [](auto& a, auto& b) {
+    return a.first == b.first && same(a.second, b.second);
+  });
 }
 
 }  // namespace tenon

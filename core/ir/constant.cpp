@@ -10,7 +10,9 @@ Constant make_constant(TensorType type, std::vector<std::byte> bytes) {
   c->type = std::move(type);
   c->bytes = std::move(bytes);
   unsigned n = 0;
-  TENON_CHECK(EVP_Digest(c->bytes.data(), c->bytes.size(), c->sha256.data(), &n, EVP_sha256(), nullptr) == 1 && n == 32);
+  TENON_CHECK(EVP_Digest(c->bytes.data(), c->bytes.size(), c->sha256.data(), &n, EVP_sha256(),
+                         nullptr) == 1 &&
+              n == 32);
   return c;
 }
 

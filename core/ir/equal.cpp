@@ -9,10 +9,12 @@
 namespace tenon {
 namespace {
 
-bool same_plan(const std::shared_ptr<const StoragePlan>& a, const std::shared_ptr<const StoragePlan>& b) {
+bool same_plan(const std::shared_ptr<const StoragePlan>& a,
+               const std::shared_ptr<const StoragePlan>& b) {
   if (a == b || !a || !b) return a == b;
   const auto fields = [](const StoragePlan& p) {
-    return std::tie(p.request_hash, p.planner, p.version, p.options, p.slots, p.pools, p.cost, p.optimal, p.reproducible);
+    return std::tie(p.request_hash, p.planner, p.version, p.options, p.slots, p.pools, p.cost,
+                    p.optimal, p.reproducible);
   };
   return fields(*a) == fields(*b);
 }
@@ -36,11 +38,13 @@ class Comparer {
       if (!function(a_.functions[i], b_.functions[i])) return false;
     for (std::size_t i = 0; i < a_.computes.size(); ++i) {
       const auto &x = a_.computes[i], &y = b_.computes[i];
-      if (x.name != y.name || x.compute != y.compute || x.schedule != y.schedule) return differ("compute @" + x.name);
+      if (x.name != y.name || x.compute != y.compute || x.schedule != y.schedule)
+        return differ("compute @" + x.name);
     }
     for (std::size_t i = 0; i < a_.kernels.size(); ++i) {
       const auto &x = a_.kernels[i], &y = b_.kernels[i];
-      if (x.kernel != y.kernel || x.compute != y.compute || x.target != y.target || x.uses != y.uses)
+      if (x.kernel != y.kernel || x.compute != y.compute || x.target != y.target ||
+          x.uses != y.uses)
         return differ("kernel @" + x.kernel.symbol);
     }
     return same_plan(a_.plan, b_.plan) || differ("storage plan");
@@ -54,7 +58,8 @@ class Comparer {
 
   bool function(const Function& a, const Function& b) {
     const std::string who = "function @" + a.name;
-    if (a.name != b.name || a.result_names != b.result_names || !(a.attrs == b.attrs) || a.next_id != b.next_id)
+    if (a.name != b.name || a.result_names != b.result_names || !(a.attrs == b.attrs) ||
+        a.next_id != b.next_id)
       return differ(who + ": signature");
     same_.clear();
     return body(a.body, b.body, who);
@@ -68,7 +73,8 @@ class Comparer {
     for (std::size_t i = 0; i < a.nodes.size(); ++i)
       if (!node(*a.nodes[i], *b.nodes[i], who)) return false;
     for (std::size_t i = 0; i < a.results.size(); ++i)
-      if (!same_value(a.results[i], b.results[i])) return differ(who + ": result " + std::to_string(i));
+      if (!same_value(a.results[i], b.results[i]))
+        return differ(who + ": result " + std::to_string(i));
     return true;
   }
 
@@ -78,16 +84,19 @@ class Comparer {
   }
 
   bool node(const Node& a, const Node& b, const std::string& fn) {
-    const std::string who = fn + ": node %" + (a.results.empty() ? std::string("-") : std::to_string(a.results[0].id));
+    const std::string who =
+        fn + ": node %" + (a.results.empty() ? std::string("-") : std::to_string(a.results[0].id));
     if (a_.ops()[a.op].name != b_.ops()[b.op].name) return differ(who + ": op");
     if (!(a.attrs == b.attrs)) return differ(who + ": attributes");
     if (a.operands.size() != b.operands.size()) return differ(who + ": number of operands");
     for (std::size_t i = 0; i < a.operands.size(); ++i)
-      if (!same_value(a.operands[i], b.operands[i])) return differ(who + ": operand " + std::to_string(i));
+      if (!same_value(a.operands[i], b.operands[i]))
+        return differ(who + ": operand " + std::to_string(i));
     if (a.results.size() != b.results.size()) return differ(who + ": number of results");
     for (std::size_t i = 0; i < a.results.size(); ++i) {
       const auto &x = a.results[i], &y = b.results[i];
-      if (x.id != y.id || x.name != y.name || x.type != y.type) return differ(who + ": result " + std::to_string(i));
+      if (x.id != y.id || x.name != y.name || x.type != y.type)
+        return differ(who + ": result " + std::to_string(i));
     }
     if (a.regions.size() != b.regions.size()) return differ(who + ": number of regions");
     for (std::size_t i = 0; i < a.regions.size(); ++i)

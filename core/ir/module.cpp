@@ -13,7 +13,8 @@ auto* find_in(List& list, std::string_view name, Name name_of) {
   return static_cast<decltype(list.data())>(nullptr);
 }
 
-// Copies bodies of one function into `arena`. Regions nest to 64, so the depth of body() is bounded.
+// Copies bodies of one function into `arena`. Regions nest to 64, so the depth of body() is
+// bounded.
 class BodyCopier {
  public:
   explicit BodyCopier(std::deque<Node>& arena) : arena_(arena) {}
@@ -48,7 +49,9 @@ class BodyCopier {
 Function* Module::function(std::string_view n) {
   return find_in(functions, n, [](auto& f) -> std::string_view { return f.name; });
 }
-const Function* Module::function(std::string_view n) const { return const_cast<Module*>(this)->function(n); }
+const Function* Module::function(std::string_view n) const {
+  return const_cast<Module*>(this)->function(n);
+}
 const ComputeFunction* Module::compute(std::string_view n) const {
   return find_in(computes, n, [](auto& c) -> std::string_view { return c.name; });
 }

@@ -35,7 +35,8 @@ std::shared_ptr<const Lowered> LoweringCache::find(std::size_t h, const Lowering
   return nullptr;
 }
 
-Result<std::shared_ptr<const Lowered>> LoweringCache::get(const LoweringKey& key, const std::function<Result<Lowered>()>& make) {
+Result<std::shared_ptr<const Lowered>> LoweringCache::get(
+    const LoweringKey& key, const std::function<Result<Lowered>()>& make) {
   const std::size_t h = hash_(key);
   {
     const std::lock_guard lock(mutex_);

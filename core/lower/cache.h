@@ -1,5 +1,6 @@
-// The lowering cache: equal work is done once. Key: the compute description, the target's facts, the lowering and its
-// options. The hash only filters; equality decides. Safe to use from several threads.
+// The lowering cache: equal work is done once. Key: the compute description, the target's facts,
+// the lowering and its options. The hash only filters; equality decides. Safe to use from several
+// threads.
 #ifndef TENON_CORE_LOWER_CACHE_H
 #define TENON_CORE_LOWER_CACHE_H
 
@@ -15,7 +16,7 @@
 namespace tenon {
 
 struct LoweringKey {
-  te::Compute compute;   ///< as composed, before the lowering has touched it
+  te::Compute compute;  ///< as composed, before the lowering has touched it
   TargetFacts target;
   std::string lowering;  ///< implementations of the three sub-slots and their options, spelled out
   bool operator==(const LoweringKey&) const = default;
@@ -34,9 +35,10 @@ class LoweringCache {
   /// `hash` is replaced in tests, to show that equality decides.
   explicit LoweringCache(Hash hash = {});
 
-  /// The entry of `key`, made by `make` when there is none. `make` runs without the lock held; of two threads that make the
-  /// same entry, the first to finish wins, and both get its entry.
-  Result<std::shared_ptr<const Lowered>> get(const LoweringKey& key, const std::function<Result<Lowered>()>& make);
+  /// The entry of `key`, made by `make` when there is none. `make` runs without the lock held; of
+  /// two threads that make the same entry, the first to finish wins, and both get its entry.
+  Result<std::shared_ptr<const Lowered>> get(const LoweringKey& key,
+                                             const std::function<Result<Lowered>()>& make);
   std::size_t size() const;
 
  private:

@@ -16,12 +16,13 @@
 namespace tenon {
 namespace {
 
-/// One primitive that is to be lowered: the node in the caller and the body that says what it computes.
+/// One primitive that is to be lowered: the node in the caller and the body that says what it
+/// computes.
 struct Site {
   const Node* node = nullptr;
   const Body* body = nullptr;
   std::string target, hint;
-  std::vector<Constant> constants;   // of the body; they become operands
+  std::vector<Constant> constants;  // of the body; they become operands
   LoweringKey key;
   std::shared_ptr<const Lowered> lowered;
 };
@@ -37,12 +38,13 @@ std::string spell(const OptionValues& options) {
 }
 
 std::string spell(const BoundLowering& b) {
-  return b.compute->id + "{" + spell(b.compute_options) + "}" + b.schedule->id + "{" + spell(b.schedule_options) + "}" + b.kernel->id +
-         "{" + spell(b.kernel_options) + "}";
+  return b.compute->id + "{" + spell(b.compute_options) + "}" + b.schedule->id + "{" +
+         spell(b.schedule_options) + "}" + b.kernel->id + "{" + spell(b.kernel_options) + "}";
 }
 
 std::string spell(const TargetFacts& t) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}", t.id, t.with, t.triple, t.cpu, t.features, t.vector_bytes, t.vector_registers);
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", t.id, t.with, t.triple, t.cpu, t.features,
+                     t.vector_bytes, t.vector_registers);
 }
 
 Result<Lowered> lower_one(const te::Compute& composed, const BoundLowering& b) {
@@ -53,13 +55,16 @@ Result<Lowered> lower_one(const te::Compute& composed, const BoundLowering& b) {
   auto kernel = b.kernel->kernel(*compute, *schedule, b.target, b.kernel_options);
   if (!kernel) return kernel.errors();
   if (std::string why = tir::check(*kernel); !why.empty())
-    return Diag{.code = 3021, .what = fmt::format("lowering '{}' made a kernel that breaks the laws: {}", b.kernel->id, why)};
+    return Diag{.code = 3021,
+                .what = fmt::format("lowering '{}' made a kernel that breaks the laws: {}",
+                                    b.kernel->id, why)};
   return Lowered{std::move(*compute), std::move(*schedule), tir::renumbered(*kernel)};
 }
 
 class LowerTE {
  public:
-  LowerTE(Module& m, const LowerConfig& config, LoweringCache& cache) : m_(m), config_(config), cache_(cache) {}
+  LowerTE(Module& m, const LowerConfig& config, LoweringCache& cache)
+      : m_(m), config_(config), cache_(cache) {}
 
   Status run(LowerCounts* counts) {
     for (const Function& f : m_.functions)
@@ -72,7 +77,9 @@ class LowerTE {
     drop_lowered_functions();
     count_uses();
     m_.compact();
-    if (counts) *counts = {static_cast<std::uint32_t>(sites_.size()), static_cast<std::uint32_t>(made_.size())};
+    if (counts)
+      *counts = {static_cast<std::uint32_t>(sites_.size()),
+                 static_cast<std::uint32_t>(made_.size())};
     return {};
   }
 
@@ -80,10 +87,13 @@ class LowerTE {
   static bool is_primitive(const Function& f) { return f.attrs.get_or("primitive", false); }
 
   void refuse(int code, const Node& n, std::string what, std::string fix) {
-    errors_.push_back(Diag{.code = code, .loc = n.loc, .what = label(n) + ": " + what, .fix = std::move(fix)});
+    errors_.push_back(
+        Diag{.code = code, .loc = n.loc, .what = label(n) + ": " + what, .fix = std::move(fix)});
   }
   std::string label(const Node& n) const {
-    const std::string name = n.results.empty() ? "" : n.results[0].name.empty() ? fmt::format("%{}", n.results[0].id) : n.results[0].name;
+    const std::string name = n.results.empty()           ? ""
+                             : n.results[0].name.empty() ? fmt::format("%{}", n.results[0].id)
+                                                         : n.results[0].name;
     return fmt::format("{} '{}'", m_.ops()[n.op].name, name);
   }
 
@@ -93,10 +103,13 @@ class LowerTE {
         if (n->op == node::primitive)
           site(*n, n->regions[0], n->attrs);
         else if (n->op == node::call)
-          if (const Function* g = m_.function(*n->attrs.get<std::string>("callee")); g && is_primitive(*g)) site(*n, g->body, g->attrs);
+          if (const Function* g = m_.function(*n->attrs.get<std::string>("callee"));
+              g && is_primitive(*g))
+            site(*n, g->body, g->attrs);
         if (n->op == node::primitive) continue;
         if (m_.ops()[n->op].compute && !inside_.contains(n))
-          refuse(3201, *n, "a computing node outside a primitive", "insert `fuse-ops` before the step `lower`");
+          refuse(3201, *n, "a computing node outside a primitive",
+                 "insert `fuse-ops` before the step `lower`");
       }
     });
   }
@@ -111,13 +124,17 @@ class LowerTE {
     if (!config_.by_target.contains(s.target)) {
       std::string known;
       for (const auto& [id, b] : config_.by_target) known += " " + id;
-      return refuse(3204, n, fmt::format("target '{}' does not exist", s.target), "the targets are:" + known);
+      return refuse(3204, n, fmt::format("target '{}' does not exist", s.target),
+                    "the targets are:" + known);
     }
     for (const Node* x : body.nodes) {
       if (x->op == node::primitive || x->op == node::call || x->op == node::call_kernel)
-        return refuse(3202, n, "primitives do not nest, it contains " + label(*x), "lower or inline the inner one first");
+        return refuse(3202, n, "primitives do not nest, it contains " + label(*x),
+                      "lower or inline the inner one first");
       for (const NodeResult& r : x->results)
-        if (!r.type.is_static()) return refuse(3203, n, fmt::format("{} has type {}", label(*x), to_string(r.type)), "give the input shapes with --shape");
+        if (!r.type.is_static())
+          return refuse(3203, n, fmt::format("{} has type {}", label(*x), to_string(r.type)),
+                        "give the input shapes with --shape");
       if (x->op != node::constant) s.hint += (s.hint.empty() ? "" : "_") + m_.ops()[x->op].name;
     }
     auto compute = compute_of(m_, body, &s.constants);
@@ -137,7 +154,8 @@ class LowerTE {
     const auto work = [&] {
       for (std::size_t i = next++; i < sites_.size(); i = next++) {
         Site& s = sites_[i];
-        auto r = cache_.get(s.key, [&] { return lower_one(s.key.compute, config_.by_target.at(s.target)); });
+        auto r = cache_.get(
+            s.key, [&] { return lower_one(s.key.compute, config_.by_target.at(s.target)); });
         if (r)
           s.lowered = *r;
         else
@@ -161,7 +179,8 @@ class LowerTE {
   // The kernel function of a site, made once per content.
   std::string symbol(const Site& s) {
     if (auto it = made_.find(s.lowered.get()); it != made_.end()) return it->second;
-    const std::string content = print(s.lowered->kernel) + print(s.lowered->compute) + spell(s.key.target);
+    const std::string content =
+        print(s.lowered->kernel) + print(s.lowered->compute) + spell(s.key.target);
     const std::string sym = content_symbol(m_.name, s.hint, content);
     made_[s.lowered.get()] = sym;
     if (m_.kernel(sym)) return sym;  // from an earlier run over the same module
@@ -179,14 +198,16 @@ class LowerTE {
     // The driver hands rules a node over new operands, so sites are found by value id.
     std::unordered_map<ValueId, const Site*> by_id;
     for_each_node(f, [&](const Node& n) {
-      if (auto it = by_node.find(&n); it != by_node.end() && !n.results.empty()) by_id[n.results[0].id] = it->second;
+      if (auto it = by_node.find(&n); it != by_node.end() && !n.results.empty())
+        by_id[n.results[0].id] = it->second;
     });
     const Rule to_call = [&](Builder& b, const Node& n) -> std::vector<Value> {
       if (n.results.empty() || (n.op != node::primitive && n.op != node::call)) return {};
       if (auto it = by_id.find(n.results[0].id); it != by_id.end()) {
         std::vector<Value> operands = n.operands;
         for (const Constant& c : it->second->constants) operands.push_back(b.constant(c, n.loc));
-        return b.raw(node::call_kernel, std::move(operands), {{"callee", symbol_of_.at(it->second->node)}}, n.results, n.loc);
+        return b.raw(node::call_kernel, std::move(operands),
+                     {{"callee", symbol_of_.at(it->second->node)}}, n.results, n.loc);
       }
       const auto* callee = n.attrs.get<std::string>("callee");
       if (n.op != node::call || !callee || m_.function(*callee) || !m_.kernel(*callee)) return {};
@@ -200,9 +221,11 @@ class LowerTE {
     std::unordered_set<std::string> called;
     for (const Function& f : m_.functions)
       for_each_node(f, [&](const Node& n) {
-        if (const auto* c = n.attrs.get<std::string>("callee"); c && n.op == node::call) called.insert(*c);
+        if (const auto* c = n.attrs.get<std::string>("callee"); c && n.op == node::call)
+          called.insert(*c);
       });
-    std::erase_if(m_.functions, [&](const Function& f) { return is_primitive(f) && !called.contains(f.name); });
+    std::erase_if(m_.functions,
+                  [&](const Function& f) { return is_primitive(f) && !called.contains(f.name); });
   }
 
   void count_uses() {

@@ -1,14 +1,16 @@
-// LowerTE: primitives become kernels. It walks `main` and every other graph function and meets six forms:
+// LowerTE: primitives become kernels. It walks `main` and every other graph function and meets six
+// forms:
 //
 //   1 primitive { ... }        inline primitive           -> call_kernel
-//   2 call @p, p.primitive     global primitive           -> call_kernel; @p goes when nothing else calls it
-//   3 either, tagged `vendor`  belongs to a vendor        -> left alone
-//   4 call_kernel @k           already lowered            -> left alone, counted
-//   5 call @k, k is a kernel   call to an existing kernel -> call_kernel
-//   6 call @f                  ordinary call              -> left alone
+//   2 call @p, p.primitive     global primitive           -> call_kernel; @p goes when nothing else
+//   calls it 3 either, tagged `vendor`  belongs to a vendor        -> left alone 4 call_kernel @k
+//   already lowered            -> left alone, counted 5 call @k, k is a kernel   call to an
+//   existing kernel -> call_kernel 6 call @f                  ordinary call              -> left
+//   alone
 //
-// Twice equals once. Preconditions, each a named error: computing nodes stand in primitives (TN3201), primitives do not nest
-// (TN3202), types are static (TN3203), the target that a primitive names exists (TN3204).
+// Twice equals once. Preconditions, each a named error: computing nodes stand in primitives
+// (TN3201), primitives do not nest (TN3202), types are static (TN3203), the target that a primitive
+// names exists (TN3204).
 #ifndef TENON_CORE_LOWER_LOWER_TE_H
 #define TENON_CORE_LOWER_LOWER_TE_H
 
@@ -39,7 +41,8 @@ struct LowerCounts {
   std::uint32_t regions = 0, kernels = 0;
 };
 
-Status lower_te(Module& m, const LowerConfig& config, LoweringCache& cache, LowerCounts* counts = nullptr);
+Status lower_te(Module& m, const LowerConfig& config, LoweringCache& cache,
+                LowerCounts* counts = nullptr);
 
 }  // namespace tenon
 

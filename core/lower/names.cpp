@@ -19,9 +19,11 @@ std::string c_part(std::string_view text, std::size_t max) {
   return s.empty() ? "x" : s;
 }
 
-std::string content_symbol(std::string_view model, std::string_view hint, std::string_view content) {
+std::string content_symbol(std::string_view model, std::string_view hint,
+                           std::string_view content) {
   // The leading word keeps keywords and digits away from the front.
-  return "tn_" + c_part(model, 24) + "_" + c_part(hint, 40) + "_" + sha256_hex(sha256(content)).substr(0, 16);
+  return "tn_" + c_part(model, 24) + "_" + c_part(hint, 40) + "_" +
+         sha256_hex(sha256(content)).substr(0, 16);
 }
 
 }  // namespace tenon

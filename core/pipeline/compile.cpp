@@ -13,7 +13,8 @@
 namespace tenon {
 namespace fs = std::filesystem;
 
-Result<Toolchain> open_toolchain(const LoadRequest& pipeline, SessionOptions plugins, Diags* warnings) {
+Result<Toolchain> open_toolchain(const LoadRequest& pipeline, SessionOptions plugins,
+                                 Diags* warnings) {
   LoadRequest request = pipeline;
   if (request.share.empty()) request.share = share_folders();
   auto config = load_pipeline(DiskFiles(), request);
@@ -48,7 +49,8 @@ std::string provenance_json(const Compilation& c) {
   out["board"] = c.config.board;
   out["model"] = c.model;
   auto& slots = out["slots"] = nlohmann::ordered_json::array();
-  const auto add = [&](const std::string& where, std::uint32_t kind, std::string id, const OptionValues& options) {
+  const auto add = [&](const std::string& where, std::uint32_t kind, std::string id,
+                       const OptionValues& options) {
     nlohmann::ordered_json row{{"slot", where}, {"implementation", id}};
     if (auto p = c.session.provenance(kind, id)) {
       row["version"] = p->version;
@@ -60,36 +62,56 @@ std::string provenance_json(const Compilation& c) {
     for (const OptionValue& o : options) given[o.key] = o.items;
     slots.push_back(std::move(row));
   };
-  for (const TargetConfig& target : c.config.targets) add("targets." + target.id, TN_KIND_TARGET, target.use.with, target.use.options);
-  const std::map<std::string, std::uint32_t> kinds{{"import", TN_KIND_FRONTEND}, {"lower", TN_KIND_LOWERING}, {"plan", TN_KIND_PLANNER}, {"emit", TN_KIND_EXECUTOR}};
-  const std::map<std::string, std::string> defaults{{"import", "onnx"}, {"lower", "te"}, {"plan", "greedy"}, {"emit", "graph"}};
+  for (const TargetConfig& target : c.config.targets)
+    add("targets." + target.id, TN_KIND_TARGET, target.use.with, target.use.options);
+  const std::map<std::string, std::uint32_t> kinds{{"import", TN_KIND_FRONTEND},
+                                                   {"lower", TN_KIND_LOWERING},
+                                                   {"plan", TN_KIND_PLANNER},
+                                                   {"emit", TN_KIND_EXECUTOR}};
+  const std::map<std::string, std::string> defaults{
+      {"import", "onnx"}, {"lower", "te"}, {"plan", "greedy"}, {"emit", "graph"}};
   for (const Step& s : c.config.steps) {
     auto kind = kinds.find(s.name);
     const bool slot = kind != kinds.end();
-    add(s.id, slot ? kind->second : std::uint32_t{TN_KIND_PASS}, !slot ? s.name : s.use.with.empty() ? defaults.at(s.name) : s.use.with, s.use.options);
+    add(s.id, slot ? kind->second : std::uint32_t{TN_KIND_PASS},
+        !slot                ? s.name
+        : s.use.with.empty() ? defaults.at(s.name)
+                             : s.use.with,
+        s.use.options);
   }
   auto& times = out["milliseconds"] = nlohmann::ordered_json::object();
   for (const TimedPart& p : c.timing) times[p.name] = p.ms;
   return out.dump(2) + "\n";
 }
 
+// May `name`, found in an output folder, be replaced? Only what an artefact consists of.
+static bool ours(const std::string& name, const ArtefactFiles& files) {
+  return files.contains(name) || name == "provenance.json" || (name.starts_with("constants.") && name.ends_with(".bin"));
+}
+
 Status write_artefact(const std::string& folder, const ArtefactFiles& files) {
   const auto refuse = [&](std::string what, std::string fix) {
-    return Status(Diag{.code = 2150, .loc = {folder, 0, 0}, .what = std::move(what), .fix = std::move(fix)});
+    return Status(
+        Diag{.code = 2150, .loc = {folder, 0, 0}, .what = std::move(what), .fix = std::move(fix)});
   };
   std::error_code ec;
   fs::path target = fs::absolute(folder, ec).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
   const bool there = fs::exists(target, ec);
-  if (there && !fs::is_directory(target, ec)) return refuse("is a file, an artefact is a folder", "name another output folder");
-  if (there && !fs::is_empty(target, ec) && !fs::exists(target / "program.json", ec) && !fs::exists(target / "plan.json", ec))
-    return refuse("exists and is no artefact; nothing in it is overwritten", "name another output folder, or empty this one");
+  if (there && !fs::is_directory(target, ec))
+    return refuse("is a file, an artefact is a folder", "name another output folder");
+  if (there)
+    for (const auto& entry : fs::directory_iterator(target, ec))
+      if (const std::string name = entry.path().filename().string(); !ours(name, files))
+        return refuse("holds '" + name + "', which is no part of an artefact; nothing in it is overwritten",
+                      "name another output folder, or empty this one");
   const fs::path fresh = target.string() + ".new-" + std::to_string(getpid());
   const fs::path old = target.string() + ".old-" + std::to_string(getpid());
   fs::remove_all(fresh, ec);
   DiskFiles disk;
   for (const auto& [name, bytes] : files) {
-    Status s = disk.write((fresh / name).string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    Status s = disk.write((fresh / name).string(),
+                          {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     if (s) continue;
     fs::remove_all(fresh, ec);
     return s;

@@ -50,7 +50,8 @@ class Sweeper {
     std::vector<Body> regions;
     for (const Body& r : n.regions) regions.push_back(rebuild(r));
     const bool inner = std::exchange(changed_, outer || changed_);
-    return inner ? m_.make(Node{n.op, n.operands, n.attrs, n.results, std::move(regions), n.loc}) : &n;
+    return inner ? m_.make(Node{n.op, n.operands, n.attrs, n.results, std::move(regions), n.loc})
+                 : &n;
   }
 
   bool has_effect(const Node& n) const {

@@ -1,7 +1,8 @@
-// The one rewriting driver. Forward over ordered bodies: when a node is reached, its operands are final.
-#include <algorithm>
-
+// The one rewriting driver. Forward over ordered bodies: when a node is reached, its operands are
+// final.
 #include "tenon/rewrite.h"
+
+#include <algorithm>
 
 namespace tenon {
 
@@ -16,7 +17,8 @@ const Node* with_results(Module& m, const Node& n, std::vector<NodeResult> resul
 
 class Rewriter {
  public:
-  Rewriter(Module& m, Function& f, std::span<const Rule> rules) : m_(m), f_(f), b_(m, f), rules_(rules) {}
+  Rewriter(Module& m, Function& f, std::span<const Rule> rules)
+      : m_(m), f_(f), b_(m, f), rules_(rules) {}
 
   bool run() {
     Body out = body(f_.body);
@@ -51,7 +53,9 @@ class Rewriter {
     const bool outer = std::exchange(changed_, false);
     std::vector<Body> regions;
     for (const Body& r : n.regions) regions.push_back(body(r));
-    if (changed_) cur = m_.make(Node{cur->op, cur->operands, cur->attrs, cur->results, std::move(regions), cur->loc});
+    if (changed_)
+      cur = m_.make(
+          Node{cur->op, cur->operands, cur->attrs, cur->results, std::move(regions), cur->loc});
     changed_ = changed_ || outer;
     return cur;
   }

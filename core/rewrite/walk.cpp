@@ -23,8 +23,10 @@ void for_each_node(const Function& f, const std::function<void(const Node&)>& fn
 Uses::Uses(const Function& f) {
   for_each_body(f, [&](const Body& b) {
     for (const Node* n : b.nodes)
-      for (std::uint32_t i = 0; i < n->operands.size(); ++i) uses_[n->operands[i]].push_back({n, i});
-    for (std::uint32_t i = 0; i < b.results.size(); ++i) uses_[b.results[i]].push_back({nullptr, i});
+      for (std::uint32_t i = 0; i < n->operands.size(); ++i)
+        uses_[n->operands[i]].push_back({n, i});
+    for (std::uint32_t i = 0; i < b.results.size(); ++i)
+      uses_[b.results[i]].push_back({nullptr, i});
   });
 }
 

@@ -24,7 +24,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 12> types{{{"<f4", DTyp
                                                                     {"<u8", DType::u64},
                                                                     {"|b1", DType::boolean}}};
 
-// The header is a Python dict with three known keys. The text after `key`: and before the next comma outside brackets.
+// The header is a Python dict with three known keys. The text after `key`: and before the next
+// comma outside brackets.
 std::string_view field(std::string_view header, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "':";
   auto at = header.find(quoted);
@@ -53,14 +54,21 @@ bool read_shape(std::string_view s, Shape& shape) {
 
 Result<Tensor> tensor_from_npy(std::string_view bytes, std::string_view file) {
   const auto refuse = [&](std::string what) {
-    return Diag{.code = 8101, .loc = {std::string(file), 0, 0}, .what = std::move(what), .fix = "write it with numpy.save, in C order"};
+    return Diag{.code = 8101,
+                .loc = {std::string(file), 0, 0},
+                .what = std::move(what),
+                .fix = "write it with numpy.save, in C order"};
   };
   if (bytes.size() < 10 || !bytes.starts_with(magic)) return refuse("not a .npy file");
   const auto major = static_cast<unsigned char>(bytes[6]);
-  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])); };
-  if (major < 1 || major > 3 || (major > 1 && bytes.size() < 12)) return refuse(fmt::format(".npy version {} is not read", major));
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
+  };
+  if (major < 1 || major > 3 || (major > 1 && bytes.size() < 12))
+    return refuse(fmt::format(".npy version {} is not read", major));
   const std::size_t start = major == 1 ? 10 : 12;
-  const std::size_t length = byte(8) | byte(9) << 8 | (major == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
+  const std::size_t length =
+      byte(8) | byte(9) << 8 | (major == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
   if (length > bytes.size() - start) return refuse("the header is cut short");
   const std::string_view header = bytes.substr(start, length);
   std::string_view descr = field(header, "descr");
@@ -79,7 +87,9 @@ Result<Tensor> tensor_from_npy(std::string_view bytes, std::string_view file) {
   t.type = TensorType(t.type.dtype, shape);
   const auto need = byte_size(t.type);
   const std::size_t have = bytes.size() - start - length;
-  if (!need || *need != have) return refuse(fmt::format("holds {} bytes of data, its shape {} needs {}", have, to_string(t.type), need.value_or(0)));
+  if (!need || *need != have)
+    return refuse(fmt::format("holds {} bytes of data, its shape {} needs {}", have,
+                              to_string(t.type), need.value_or(0)));
   t.bytes.resize(have);
   std::memcpy(t.bytes.data(), bytes.data() + start + length, have);
   return t;
@@ -89,12 +99,17 @@ Result<std::string> npy_from_tensor(const Tensor& t) {
   std::string_view descr;
   for (const auto& [name, type] : types)
     if (t.type.dtype == type) descr = name;
-  if (descr.empty()) return Diag{.code = 8102, .loc = {}, .what = fmt::format("{} has no spelling in .npy", name(t.type.dtype)), .fix = "cast the output"};
+  if (descr.empty())
+    return Diag{.code = 8102,
+                .loc = {},
+                .what = fmt::format("{} has no spelling in .npy", name(t.type.dtype)),
+                .fix = "cast the output"};
   std::string shape;
   for (std::int64_t d : t.type.shape()) shape += std::to_string(d) + ", ";
   if (t.type.rank() > 1) shape.resize(shape.size() - 2);
   if (t.type.rank() == 1) shape.pop_back();
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   const std::size_t total = (10 + header.size() + 1 + 63) / 64 * 64;
   header.append(total - 10 - header.size() - 1, ' ');
   header += '\n';

@@ -1,11 +1,12 @@
-// Random graphs through the shipped pipeline to machine code: the runtime and the evaluator must agree to the last bit.
+// Random graphs through the shipped pipeline to machine code: the runtime and the evaluator must
+// agree to the last bit.
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "core/pipeline/compile.h"
-#include "core/pipeline/steps/steps.h"
 #include "core/pipeline/index.h"
+#include "core/pipeline/steps/steps.h"
 #include "core/support/files.h"
 #include "tenon/text.h"
 #include "tests/support/planned.h"
@@ -20,12 +21,15 @@ board: host
 steps: [infer-shapes, simplify, fold-constants, dead-code, mark-views, fuse-ops, lower, plan, emit]
 )";
 
-std::vector<Tensor> run_artefact(const std::filesystem::path& folder, const Module& m, const std::vector<Tensor>& in, std::uint32_t threads) {
+std::vector<Tensor> run_artefact(const std::filesystem::path& folder, const Module& m,
+                                 const std::vector<Tensor>& in, std::uint32_t threads) {
   const ModelPtr model = load(folder);
   const ContextPtr c = context(model, threads, TN_GUARD | TN_POISON);
   for (std::uint32_t i = 0; i < in.size(); ++i) {
     const Shape dims = in[i].type.shape();
-    const int e = tn_set_input(c.get(), i, static_cast<tn_dtype>(in[i].type.dtype), static_cast<std::uint32_t>(dims.size()), dims.data(), in[i].bytes.data());
+    const int e =
+        tn_set_input(c.get(), i, static_cast<tn_dtype>(in[i].type.dtype),
+                     static_cast<std::uint32_t>(dims.size()), dims.data(), in[i].bytes.data());
     REQUIRE_MESSAGE(e == 0, tn_last_error());
   }
   const int e = tn_run(c.get());
@@ -42,7 +46,8 @@ std::vector<Tensor> run_artefact(const std::filesystem::path& folder, const Modu
   return out;
 }
 
-// To the last bit, but for NaN: which of the many NaNs an operation gives is not part of its meaning.
+// To the last bit, but for NaN: which of the many NaNs an operation gives is not part of its
+// meaning.
 bool same_but_nan(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -51,7 +56,8 @@ bool same_but_nan(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
     if (a[i].type.dtype != DType::f32) return false;
     const auto x = a[i].as<float>(), y = b[i].as<float>();
     for (std::size_t k = 0; k < x.size(); ++k)
-      if (std::memcmp(&x[k], &y[k], sizeof(float)) != 0 && !(std::isnan(x[k]) && std::isnan(y[k]))) return false;
+      if (std::memcmp(&x[k], &y[k], sizeof(float)) != 0 && !(std::isnan(x[k]) && std::isnan(y[k])))
+        return false;
   }
   return true;
 }
@@ -71,7 +77,8 @@ TEST_CASE("random graphs: compiled code and the evaluator agree bitwise, 500 gra
   const std::string pipeline = (dir.path() / "fuzz.yaml").string();
   REQUIRE(DiskFiles().write(pipeline, steps));
   SessionOptions plugins;
-  auto chain = open_toolchain({.pipeline = pipeline, .board = {}, .set = {}, .share = {}}, plugins, nullptr);
+  auto chain =
+      open_toolchain({.pipeline = pipeline, .board = {}, .set = {}, .share = {}}, plugins, nullptr);
   REQUIRE_MESSAGE(chain, text(chain.status()));
   SessionIndex index(*chain->session);
   std::uint64_t kernels = 0, graphs = 0;
@@ -82,7 +89,9 @@ TEST_CASE("random graphs: compiled code and the evaluator agree bitwise, 500 gra
     c.module = random_graph(chain->session->ops(), seed);
     const std::vector<Tensor> in = random_inputs(c.module, seed);
     bool all_exact = true;
-    auto expected = evaluate(c.module, *c.module.main(), in, {.observe = [&](Value, const Tensor& t) { all_exact = all_exact && exact(t); }});
+    auto expected =
+        evaluate(c.module, *c.module.main(), in,
+                 {.observe = [&](Value, const Tensor& t) { all_exact = all_exact && exact(t); }});
     REQUIRE_MESSAGE(expected, text(expected.status()));
     if (!all_exact) continue;
     ++graphs;

@@ -1,7 +1,8 @@
 // LowerTE: the six call forms, the cache, names. With the real lowering.
+#include "core/lower/lower_te.h"
+
 #include <doctest/doctest.h>
 
-#include "core/lower/lower_te.h"
 #include "core/lower/names.h"
 #include "tenon/op.h"
 #include "tenon/text.h"
@@ -26,9 +27,12 @@ Module read(std::string_view text) {
   return std::move(*m);
 }
 
-std::string op_of(const Module& m, std::size_t k) { return m.ops()[m.main()->body.nodes[k]->op].name; }
+std::string op_of(const Module& m, std::size_t k) {
+  return m.ops()[m.main()->body.nodes[k]->op].name;
+}
 
-// Two regions that differ in nothing but the weights, one of another shape, an ordinary call, a global primitive.
+// Two regions that differ in nothing but the weights, one of another shape, an ordinary call, a
+// global primitive.
 constexpr std::string_view forms = R"(tenon 1.0
 module "forms"
 func @main(%0 "x": f32[4, 4]) -> ("y") {
@@ -72,7 +76,7 @@ TEST_CASE("lower_te: the six call forms; twice equals once") {
   const Status s = lower_te(m, config(), cache, &counts);
   REQUIRE_MESSAGE(s, s.errors()[0].what);
   CHECK(verify(m));
-  CHECK(counts.regions == 4);  // two products, @global, the one in @ordinary
+  CHECK(counts.regions == 4);    // two products, @global, the one in @ordinary
   CHECK(m.kernels.size() == 2);  // products that differ in weights are one kernel; neg is another
   for (const KernelFunction& k : m.kernels) CHECK(k.uses == 2);
   CHECK(op_of(m, 2) == "call_kernel");
@@ -107,14 +111,17 @@ TEST_CASE("lower_te: the number of threads changes nothing") {
 }
 
 TEST_CASE("lower_te: preconditions are named") {
-  Module loose = read("tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"y\") {\n  %1 = neg(%0) : f32[4]\n  return %1\n}\n");
+  Module loose = read(
+      "tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"y\") {\n  %1 = neg(%0) : f32[4]\n  "
+      "return %1\n}\n");
   LoweringCache cache;
   const Status s = lower_te(loose, config(), cache);
   REQUIRE_FALSE(s);
   CHECK(s.errors()[0].code == 3201);
   CHECK(s.errors()[0].fix.find("fuse-ops") != std::string::npos);
   Module elsewhere = read(
-      "tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"y\") {\n  %2 = primitive(%0) {target = \"npu\"} : f32[4] region (%1: f32[4]) {\n"
+      "tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"y\") {\n  %2 = primitive(%0) {target "
+      "= \"npu\"} : f32[4] region (%1: f32[4]) {\n"
       "    %3 = neg(%1) : f32[4]\n    return %3\n  }\n  return %2\n}\n");
   const Status t = lower_te(elsewhere, config(), cache);
   REQUIRE_FALSE(t);

@@ -85,7 +85,8 @@ TEST_CASE("rewrite: chains of 100 000 nodes are rewritten, swept and compacted")
   auto ops = builtin_ops();
   Module m(ops);
   m.name = "chain";
-  m.functions.push_back(Function{.name = "main", .body = {}, .result_names = {"y"}, .attrs = {}, .next_id = 0, .loc = {}});
+  m.functions.push_back(Function{
+      .name = "main", .body = {}, .result_names = {"y"}, .attrs = {}, .next_id = 0, .loc = {}});
   Builder b(m, m.functions.back());
   Value v = b.params({{TensorType(DType::f32, Shape{2}), 0, "x"}})[0];
   for (int i = 0; i < 100000; ++i) v = b.make("neg", {v});

@@ -26,7 +26,8 @@ Status compile_kernels(Compilation& c) {
     timed.count("kernels", static_cast<std::int64_t>(kernels.size()));
     auto object = (*info)->compile(kernels, facts, c.threads);
     if (!object) return object.errors();
-    const std::string file = by_target.size() == 1 ? (*info)->object_name : id + "." + (*info)->object_name;
+    const std::string file =
+        by_target.size() == 1 ? (*info)->object_name : id + "." + (*info)->object_name;
     c.files[file] = std::move(*object);
     c.objects.push_back(file);
   }
@@ -37,7 +38,8 @@ Status compile_kernels(Compilation& c) {
 
 Status step_emit(Compilation& c, const Step& step) {
   if (Status s = resolve_targets(c); !s) return s;
-  auto executor = c.session.executor(step.use.with.empty() ? "graph" : step.use.with, step.use.with_loc);
+  auto executor =
+      c.session.executor(step.use.with.empty() ? "graph" : step.use.with, step.use.with_loc);
   if (!executor) return executor.errors();
   auto input = planning_input(c.module, c.config.memory);
   if (!input) return input.errors();
@@ -48,7 +50,8 @@ Status step_emit(Compilation& c, const Step& step) {
   program->target_cpu = facts.cpu;
   program->target_features = facts.features;
   if (Status s = compile_kernels(c); !s) return s;
-  if (Status s = (*executor)->emit(*program, c.module, step.use.options, c.objects, c.files); !s) return s;
+  if (Status s = (*executor)->emit(*program, c.module, step.use.options, c.objects, c.files); !s)
+    return s;
   auto metadata = metadata_json(c.module, input->request, *c.module.plan);
   if (!metadata) return metadata.errors();
   c.files["metadata.json"] = bytes_of(*metadata);

@@ -7,7 +7,8 @@
 namespace tenon {
 namespace {
 
-// An option belongs to the implementation that declares it; the sub-slots of one binding share its options.
+// An option belongs to the implementation that declares it; the sub-slots of one binding share its
+// options.
 OptionValues options_for(const LoweringInfo& info, const OptionValues& all) {
   OptionValues mine;
   for (const OptionValue& o : all)
@@ -23,19 +24,27 @@ Result<const LoweringInfo*> part(Compilation& c, const Binding& b, const char* n
 }
 
 Diag no_part(const Binding& b, const LoweringInfo& info, const char* name) {
-  return Diag{.code = 2148, .loc = b.with_loc, .what = "lowering '" + info.id + "' does not bring the part '" + name + "'",
+  return Diag{.code = 2148,
+              .loc = b.with_loc,
+              .what = "lowering '" + info.id + "' does not bring the part '" + name + "'",
               .fix = std::string("name one that does, e.g. ") + name + ": te"};
 }
 
 Result<BoundLowering> bind(Compilation& c, const Binding& b, const TargetFacts& facts) {
-  auto compute = part(c, b, "compute"), schedule = part(c, b, "schedule"), kernel = part(c, b, "kernel");
+  auto compute = part(c, b, "compute"), schedule = part(c, b, "schedule"),
+       kernel = part(c, b, "kernel");
   for (auto* p : {&compute, &schedule, &kernel})
     if (!*p) return p->errors();
   if (!(*compute)->compute) return no_part(b, **compute, "compute");
   if (!(*schedule)->schedule) return no_part(b, **schedule, "schedule");
   if (!(*kernel)->kernel) return no_part(b, **kernel, "kernel");
-  return BoundLowering{*compute, *schedule, *kernel, options_for(**compute, b.options), options_for(**schedule, b.options),
-                       options_for(**kernel, b.options), facts};
+  return BoundLowering{*compute,
+                       *schedule,
+                       *kernel,
+                       options_for(**compute, b.options),
+                       options_for(**schedule, b.options),
+                       options_for(**kernel, b.options),
+                       facts};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// `plan`: module -> values -> request -> planner -> judged plan. The one place where memory is decided.
+// `plan`: module -> values -> request -> planner -> judged plan. The one place where memory is
+// decided.
 #include <fmt/format.h>
 
 #include "core/pipeline/steps/planning.h"
@@ -68,7 +69,9 @@ Status step_plan(Compilation& c, const Step& step) {
     if (i == 0) settings.options = texts(step.use.options);
     if (step.work) settings.work = *step.work;
     if (step.deadline_ms) settings.deadline = std::chrono::milliseconds(*step.deadline_ms);
-    settings.judge = [&](const StoragePlan& p) { return judge_values(input->values, value_slots(input->values, input->request, p)); };
+    settings.judge = [&](const StoragePlan& p) {
+      return judge_values(input->values, value_slots(input->values, input->request, p));
+    };
     TimedScope timed(c.timing, "planner " + (*planner)->id);
     timed.count("tokens", static_cast<std::int64_t>(input->request.tokens.size()));
     auto solved = solve(input->request, {(*planner)->planner, (*planner)->version}, settings);

@@ -1,4 +1,5 @@
-// The bodies of the steps that bind an implementation. Each reads its Step (`with`, options) and works on the Compilation.
+// The bodies of the steps that bind an implementation. Each reads its Step (`with`, options) and
+// works on the Compilation.
 #ifndef TENON_CORE_PIPELINE_STEPS_STEPS_H
 #define TENON_CORE_PIPELINE_STEPS_STEPS_H
 

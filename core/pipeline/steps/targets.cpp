@@ -9,10 +9,12 @@ namespace {
 
 // TN1001 and TN1012: there is no such plugin; other codes: there is, and it is unusable.
 bool absent(const Diags& errors) {
-  return std::ranges::all_of(errors, [](const Diag& d) { return d.code == 1001 || d.code == 1012; });
+  return std::ranges::all_of(errors,
+                             [](const Diag& d) { return d.code == 1001 || d.code == 1012; });
 }
 
-// Enough to lower and plan for a target whose code generator is not installed: 128-bit vectors, 16 of them.
+// Enough to lower and plan for a target whose code generator is not installed: 128-bit vectors, 16
+// of them.
 TargetFacts plain_facts(const TargetConfig& t) {
   TargetFacts f;
   f.id = t.id;
@@ -38,7 +40,10 @@ Status resolve_targets(Compilation& c) {
       errors.insert(errors.end(), facts.errors().begin(), facts.errors().end());
   }
   if (c.config.targets.empty())
-    errors.push_back(Diag{.code = 2147, .loc = {c.config.path, 0, 0}, .what = "no target is declared", .fix = "name a `board:`, or declare one under `targets:`"});
+    errors.push_back(Diag{.code = 2147,
+                          .loc = {c.config.path, 0, 0},
+                          .what = "no target is declared",
+                          .fix = "name a `board:`, or declare one under `targets:`"});
   return errors;
 }
 

@@ -6,8 +6,9 @@
 
 namespace tenon {
 
-/// Fills c.targets from the configuration. A target whose plugin is absent (validation has warned) gets plain facts: lowering
-/// and planning need no code generator; emission then fails. Errors of the session and of the targets themselves.
+/// Fills c.targets from the configuration. A target whose plugin is absent (validation has warned)
+/// gets plain facts: lowering and planning need no code generator; emission then fails. Errors of
+/// the session and of the targets themselves.
 Status resolve_targets(Compilation& c);
 
 }  // namespace tenon

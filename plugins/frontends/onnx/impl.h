@@ -4,6 +4,7 @@
 
 #include "tenon/frontend.h"
 
-extern "C" __attribute__((visibility("default"))) tenon::Result<tenon::Module> (*tenon_onnx_impl())(const tenon::ImportRequest&);
+extern "C" __attribute__((visibility("default")))
+tenon::Result<tenon::Module> (*tenon_onnx_impl())(const tenon::ImportRequest&);
 
 #endif

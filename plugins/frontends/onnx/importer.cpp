@@ -13,7 +13,8 @@
 namespace tenon::onnx_import {
 namespace {
 
-constexpr std::uint64_t small_elements = 4096;  // results up to this size are folded at once: shapes, axes, indices
+constexpr std::uint64_t small_elements =
+    4096;  // results up to this size are folded at once: shapes, axes, indices
 
 // All rows by name.
 const std::unordered_map<std::string_view, const OpRow*>& rows() {
@@ -35,14 +36,20 @@ std::string spell(const std::vector<std::string>& names, std::size_t cap = 6) {
 class Importer {
  public:
   Importer(const ImportRequest& request, const onnx::ModelProto& model)
-      : request_(request), model_(model), graph_(model.graph()), path_(request.path), folder_(path_.parent_path()), module_(request.ops) {}
+      : request_(request),
+        model_(model),
+        graph_(model.graph()),
+        path_(request.path),
+        folder_(path_.parent_path()),
+        module_(request.ops) {}
 
   Result<Module> run() {
     module_.name = path_.stem().string();
     check_opset();
     auto order = sorted_nodes();
     if (!errors_.empty()) return errors_;
-    module_.functions.push_back(Function{.name = "main", .body = {}, .result_names = {}, .attrs = {}, .next_id = 0, .loc = loc()});
+    module_.functions.push_back(Function{
+        .name = "main", .body = {}, .result_names = {}, .attrs = {}, .next_id = 0, .loc = loc()});
     Builder b(module_, module_.functions.back());
     inputs(b);
     if (!errors_.empty()) return errors_;
@@ -59,24 +66,29 @@ class Importer {
   Loc loc() const { return {request_.path, 0, 0}; }
 
   void refuse(int code, std::string what, std::string fix = "") {
-    errors_.push_back(Diag{.code = code, .loc = loc(), .what = std::move(what), .fix = std::move(fix)});
+    errors_.push_back(
+        Diag{.code = code, .loc = loc(), .what = std::move(what), .fix = std::move(fix)});
   }
 
   void check_opset() {
     for (const auto& o : model_.opset_import())
       if (o.domain().empty() || o.domain() == "ai.onnx") opset_ = o.version();
     if (opset_ < min_opset || opset_ > max_opset)
-      refuse(7003, fmt::format("the model uses opset {}, opsets {} to {} are read", opset_, min_opset, max_opset),
+      refuse(7003,
+             fmt::format("the model uses opset {}, opsets {} to {} are read", opset_, min_opset,
+                         max_opset),
              "convert it with onnx.version_converter");
   }
 
-  // ONNX asks for topological order, not every exporter obeys. Kahn's algorithm, first in file order first.
+  // ONNX asks for topological order, not every exporter obeys. Kahn's algorithm, first in file
+  // order first.
   std::vector<const onnx::NodeProto*> sorted_nodes() {
     std::unordered_map<std::string, int> producer;
     for (int i = 0; i < graph_.node_size(); ++i)
       for (const auto& out : graph_.node(i).output())
         if (!out.empty() && !producer.emplace(out, i).second)
-          refuse(7004, fmt::format("value '{}' is produced by two nodes", out), "export the model again");
+          refuse(7004, fmt::format("value '{}' is produced by two nodes", out),
+                 "export the model again");
     const auto n = static_cast<std::size_t>(graph_.node_size());
     std::vector<std::vector<int>> users(n);
     std::vector<int> missing(n, 0);
@@ -106,7 +118,8 @@ class Importer {
     std::vector<std::string> names;
     for (int i = 0; i < graph_.node_size(); ++i)
       if (missing[static_cast<std::size_t>(i)] > 0) names.push_back(label(graph_.node(i)));
-    refuse(7005, fmt::format("the graph has a cycle through or before the nodes {}", spell(names)), "export the model again");
+    refuse(7005, fmt::format("the graph has a cycle through or before the nodes {}", spell(names)),
+           "export the model again");
   }
 
   static std::string label(const onnx::NodeProto& n) {
@@ -125,20 +138,23 @@ class Importer {
     }
     for (const auto& [name, shape] : request_.shapes)
       if (std::ranges::find(names, name) == names.end())
-        refuse(7006, fmt::format("a shape is given for '{}', which is no input of the model", name), "the inputs are " + spell(names));
+        refuse(7006, fmt::format("a shape is given for '{}', which is no input of the model", name),
+               "the inputs are " + spell(names));
     const auto values = b.params(std::move(params));
     for (Value v : values) values_[v.name()] = v;
   }
 
   std::optional<TensorType> input_type(const onnx::ValueInfoProto& in) {
     if (!in.type().has_tensor_type()) {
-      refuse(7007, fmt::format("input '{}' is not a tensor", in.name()), "export the model with tensor inputs");
+      refuse(7007, fmt::format("input '{}' is not a tensor", in.name()),
+             "export the model with tensor inputs");
       return std::nullopt;
     }
     const auto& tt = in.type().tensor_type();
     auto dtype = dtype_of_onnx(tt.elem_type());
     if (!dtype) {
-      refuse(7007, fmt::format("input '{}' has element type {}, which is not supported", in.name(), tt.elem_type()));
+      refuse(7007, fmt::format("input '{}' has element type {}, which is not supported", in.name(),
+                               tt.elem_type()));
       return std::nullopt;
     }
     const auto given = request_.shapes.find(in.name());
@@ -147,13 +163,18 @@ class Importer {
     Shape shape;
     for (const auto& d : tt.shape().dim()) {
       const bool known = d.has_dim_value() && d.dim_value() >= 0;
-      declared += (declared.empty() ? "" : "x") + (known ? std::to_string(d.dim_value()) : d.dim_param().empty() ? "?" : d.dim_param());
+      declared += (declared.empty() ? "" : "x") + (known ? std::to_string(d.dim_value())
+                                                   : d.dim_param().empty() ? "?"
+                                                                           : d.dim_param());
       open = open || !known;
       shape.push_back(known ? d.dim_value() : -1);
     }
-    if (given != request_.shapes.end()) return with_given(in.name(), *dtype, shape, tt.has_shape(), given->second, declared);
+    if (given != request_.shapes.end())
+      return with_given(in.name(), *dtype, shape, tt.has_shape(), given->second, declared);
     if (open) {
-      refuse(7008, fmt::format("input '{}' has shape {}, which is not fixed", in.name(), declared.empty() ? "unknown" : declared),
+      refuse(7008,
+             fmt::format("input '{}' has shape {}, which is not fixed", in.name(),
+                         declared.empty() ? "unknown" : declared),
              fmt::format("give it, e.g. --shape {}={}", in.name(), suggestion(shape)));
       return std::nullopt;
     }
@@ -166,11 +187,17 @@ class Importer {
     return s.empty() ? "1" : s;
   }
 
-  std::optional<TensorType> with_given(const std::string& name, DType dtype, const Shape& declared, bool has_shape, const Shape& given, const std::string& text) {
+  std::optional<TensorType> with_given(const std::string& name, DType dtype, const Shape& declared,
+                                       bool has_shape, const Shape& given,
+                                       const std::string& text) {
     bool fits = !has_shape || declared.size() == given.size();
-    for (std::size_t i = 0; fits && has_shape && i < given.size(); ++i) fits = declared[i] < 0 || declared[i] == given[i];
+    for (std::size_t i = 0; fits && has_shape && i < given.size(); ++i)
+      fits = declared[i] < 0 || declared[i] == given[i];
     if (!fits) {
-      refuse(7006, fmt::format("input '{}' is declared as {}, the shape given is {}", name, text, suggestion(given)), "give a shape that fits the declaration");
+      refuse(7006,
+             fmt::format("input '{}' is declared as {}, the shape given is {}", name, text,
+                         suggestion(given)),
+             "give a shape that fits the declaration");
       return std::nullopt;
     }
     TensorType t(dtype, given);
@@ -189,7 +216,8 @@ class Importer {
       }
       values_[t.name()] = b.constant(std::move(*c), loc(), t.name());
     }
-    if (graph_.sparse_initializer_size()) refuse(7009, "sparse initializers are not supported", "export dense weights");
+    if (graph_.sparse_initializer_size())
+      refuse(7009, "sparse initializers are not supported", "export dense weights");
   }
 
   void node(Builder& b, const onnx::NodeProto& n) {
@@ -205,7 +233,9 @@ class Importer {
       else if (it != values_.end())
         in.push_back(it->second);
       else {
-        if (!failed_.contains(name)) refuse(7004, fmt::format("node '{}' reads '{}', which nothing produces", label(n), name), "export the model again");
+        if (!failed_.contains(name))
+          refuse(7004, fmt::format("node '{}' reads '{}', which nothing produces", label(n), name),
+                 "export the model again");
         known = false;
       }
     }
@@ -213,7 +243,8 @@ class Importer {
     const bool standard = n.domain().empty() || n.domain() == "ai.onnx";
     auto row = standard ? rows().find(n.op_type()) : rows().end();
     if (row == rows().end()) {
-      errors_.push_back(ni.fail(standard ? "the op is not supported" : fmt::format("domain '{}' is not supported", n.domain()),
+      errors_.push_back(ni.fail(standard ? "the op is not supported"
+                                         : fmt::format("domain '{}' is not supported", n.domain()),
                                 "see `tenon op list`; an op can be added by a plugin"));
       return give_up();
     }
@@ -232,20 +263,23 @@ class Importer {
 
   static std::optional<Diag> arity_error(const NodeImport& ni, const OpRow& row) {
     if (ni.n_inputs() < row.min_inputs || ni.n_inputs() > row.max_inputs)
-      return ni.fail(fmt::format("has {} inputs, {} to {} are read", ni.n_inputs(), row.min_inputs, row.max_inputs));
+      return ni.fail(fmt::format("has {} inputs, {} to {} are read", ni.n_inputs(), row.min_inputs,
+                                 row.max_inputs));
     for (std::size_t i = 0; i < row.min_inputs; ++i)
       if (!ni.has(i)) return ni.fail(fmt::format("input {} is missing", i));
     return std::nullopt;
   }
 
-  // Values get the names of the ONNX outputs. Names are data of a node, so the last node is made again with them.
+  // Values get the names of the ONNX outputs. Names are data of a node, so the last node is made
+  // again with them.
   void bind(NodeImport& ni, const onnx::NodeProto& n, std::vector<Value> out) {
     const auto wanted = static_cast<std::size_t>(n.output_size());
     auto& nodes = ni.b.nodes();
     if (!out.empty() && !nodes.empty() && out[0].node == nodes.back()) {
       std::vector<NodeResult> results = out[0].node->results;
       for (std::size_t k = 0; k < out.size() && k < wanted; ++k)
-        if (out[k].node == nodes.back() && results[out[k].index].name.empty()) results[out[k].index].name = n.output(static_cast<int>(k));
+        if (out[k].node == nodes.back() && results[out[k].index].name.empty())
+          results[out[k].index].name = n.output(static_cast<int>(k));
       const Node* old = nodes.back();
       nodes.back() = with_results(module_, *old, std::move(results));
       for (Value& v : out)
@@ -269,13 +303,16 @@ class Importer {
     for (const auto& out : graph_.output()) {
       auto it = values_.find(out.name());
       if (it == values_.end()) {
-        if (!failed_.contains(out.name())) refuse(7004, fmt::format("output '{}' is produced by nothing", out.name()), "export the model again");
+        if (!failed_.contains(out.name()))
+          refuse(7004, fmt::format("output '{}' is produced by nothing", out.name()),
+                 "export the model again");
         continue;
       }
       f.body.results.push_back(it->second);
       f.result_names.push_back(out.name());
     }
-    if (graph_.output_size() == 0) refuse(7004, "the model has no output", "export the model again");
+    if (graph_.output_size() == 0)
+      refuse(7004, "the model has no output", "export the model again");
   }
 
   const ImportRequest& request_;
@@ -302,13 +339,27 @@ std::optional<std::vector<Out>> elements_as(const Constant& c) {
     }
   };
   switch (c->type.dtype) {
-    case DType::f32: each(float{}); break;
-    case DType::f64: each(double{}); break;
-    case DType::i64: each(std::int64_t{}); break;
-    case DType::i32: each(std::int32_t{}); break;
-    case DType::i8: each(std::int8_t{}); break;
-    case DType::u8: case DType::boolean: each(std::uint8_t{}); break;
-    default: return std::nullopt;
+    case DType::f32:
+      each(float{});
+      break;
+    case DType::f64:
+      each(double{});
+      break;
+    case DType::i64:
+      each(std::int64_t{});
+      break;
+    case DType::i32:
+      each(std::int32_t{});
+      break;
+    case DType::i8:
+      each(std::int8_t{});
+      break;
+    case DType::u8:
+    case DType::boolean:
+      each(std::uint8_t{});
+      break;
+    default:
+      return std::nullopt;
   }
   return out;
 }
@@ -341,23 +392,37 @@ std::optional<std::vector<std::int64_t>> NodeImport::ints(std::string_view name)
 std::optional<std::vector<std::int64_t>> NodeImport::const_ints(std::size_t i) const {
   return ints_of(constant_of(in(i)));
 }
-std::optional<std::vector<double>> NodeImport::const_reals(std::size_t i) const { return reals_of(constant_of(in(i))); }
+std::optional<std::vector<double>> NodeImport::const_reals(std::size_t i) const {
+  return reals_of(constant_of(in(i)));
+}
 std::optional<std::vector<double>> reals_of(const Constant& c) { return elements_as<double>(c); }
-std::optional<std::vector<std::int64_t>> ints_of(const Constant& c) { return elements_as<std::int64_t>(c); }
+std::optional<std::vector<std::int64_t>> ints_of(const Constant& c) {
+  return elements_as<std::int64_t>(c);
+}
 
 Diag NodeImport::fail(std::string what, std::string fix) const {
-  const std::string name = !node_.name().empty() ? node_.name() : node_.output_size() ? node_.output(0) : "";
-  return Diag{.code = 7020, .loc = loc, .what = fmt::format("node '{}' ({}, opset {}): {}", name, node_.op_type(), opset, what), .fix = std::move(fix)};
+  const std::string name = !node_.name().empty() ? node_.name()
+                           : node_.output_size() ? node_.output(0)
+                                                 : "";
+  return Diag{
+      .code = 7020,
+      .loc = loc,
+      .what = fmt::format("node '{}' ({}, opset {}): {}", name, node_.op_type(), opset, what),
+      .fix = std::move(fix)};
 }
 
 Result<Value> NodeImport::op(std::string_view name, std::vector<Value> operands, Attrs attrs) {
   auto id = b.module().ops().find(name);
-  if (!id) return fail(fmt::format("needs op '{}', which this session does not have", name), "load the plugin that brings it");
+  if (!id)
+    return fail(fmt::format("needs op '{}', which this session does not have", name),
+                "load the plugin that brings it");
   auto made = b.add(*id, operands, std::move(attrs), loc);
   if (!made) return fail(made.errors()[0].what, made.errors()[0].fix);
   const Value v = (*made)[0];
   const bool small = elements(v.type()).value_or(UINT64_MAX) <= small_elements;
-  if (!small || operands.empty() || !std::ranges::all_of(operands, [](Value x) { return constant_of(x) != nullptr; })) return v;
+  if (!small || operands.empty() ||
+      !std::ranges::all_of(operands, [](Value x) { return constant_of(x) != nullptr; }))
+    return v;
   std::vector<Tensor> data;
   for (Value x : operands) data.push_back({constant_of(x)->type, constant_of(x)->bytes});
   auto result = evaluate(b.module(), *v.node, data);
@@ -367,13 +432,16 @@ Result<Value> NodeImport::op(std::string_view name, std::vector<Value> operands,
 
 Value NodeImport::constant_ints(const std::vector<std::int64_t>& v, bool scalar) {
   const Shape shape = scalar ? Shape{} : Shape{static_cast<std::int64_t>(v.size())};
-  return b.constant(make_constant(TensorType(DType::i64, shape), std::span<const std::int64_t>(v)), loc);
+  return b.constant(make_constant(TensorType(DType::i64, shape), std::span<const std::int64_t>(v)),
+                    loc);
 }
 
 Value NodeImport::constant_real(DType t, double v) {
-  if (t == DType::f64) return b.constant(make_constant(TensorType(t, Shape{}), std::span<const double>(&v, 1)), loc);
+  if (t == DType::f64)
+    return b.constant(make_constant(TensorType(t, Shape{}), std::span<const double>(&v, 1)), loc);
   const float f = static_cast<float>(v);
-  return b.constant(make_constant(TensorType(DType::f32, Shape{}), std::span<const float>(&f, 1)), loc);
+  return b.constant(make_constant(TensorType(DType::f32, Shape{}), std::span<const float>(&f, 1)),
+                    loc);
 }
 
 std::optional<std::int64_t> axis_in(std::int64_t axis, std::int64_t rank) {

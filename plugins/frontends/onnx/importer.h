@@ -1,5 +1,6 @@
-// The walk over the graph. Each ONNX op has one row in a table (ops_*.cpp): its name, the opsets it is read for, and a
-// function that builds nodes. The walk collects every refusal before it gives up.
+// The walk over the graph. Each ONNX op has one row in a table (ops_*.cpp): its name, the opsets it
+// is read for, and a function that builds nodes. The walk collects every refusal before it gives
+// up.
 #ifndef TENON_PLUGINS_FRONTENDS_ONNX_IMPORTER_H
 #define TENON_PLUGINS_FRONTENDS_ONNX_IMPORTER_H
 
@@ -16,12 +17,18 @@ namespace tenon::onnx_import {
 
 inline constexpr std::int64_t min_opset = 7, max_opset = 21;
 
-/// One node being imported, with what its function needs. Failures go through fail(), which names node, op, opset and file.
+/// One node being imported, with what its function needs. Failures go through fail(), which names
+/// node, op, opset and file.
 class NodeImport {
  public:
-  NodeImport(Builder& builder, const onnx::NodeProto& n, std::int64_t model_opset, std::vector<Value> inputs,
-             const std::filesystem::path& model_folder, Loc place)
-      : b(builder), opset(model_opset), folder(model_folder), loc(std::move(place)), node_(n), inputs_(std::move(inputs)) {}
+  NodeImport(Builder& builder, const onnx::NodeProto& n, std::int64_t model_opset,
+             std::vector<Value> inputs, const std::filesystem::path& model_folder, Loc place)
+      : b(builder),
+        opset(model_opset),
+        folder(model_folder),
+        loc(std::move(place)),
+        node_(n),
+        inputs_(std::move(inputs)) {}
 
   Builder& b;
   const std::int64_t opset;
@@ -50,7 +57,9 @@ class NodeImport {
   Diag fail(std::string what, std::string fix = "") const;
   /// One Tenon node; the result is folded when it is a small constant.
   Result<Value> op(std::string_view name, std::vector<Value> operands, Attrs attrs = {});
-  Result<Value> reshape(Value v, Shape shape) { return op("reshape", {v}, {{"shape", std::move(shape)}}); }
+  Result<Value> reshape(Value v, Shape shape) {
+    return op("reshape", {v}, {{"shape", std::move(shape)}});
+  }
   Value constant_ints(const std::vector<std::int64_t>& v, bool scalar = false);
   Value constant_real(DType t, double v);
 
@@ -74,7 +83,8 @@ std::span<const OpRow> math_rows();
 std::span<const OpRow> shape_rows();
 std::span<const OpRow> network_rows();
 
-/// The elements of a constant; nullopt for types that have no exact value there (half floats) or none at all.
+/// The elements of a constant; nullopt for types that have no exact value there (half floats) or
+/// none at all.
 std::optional<std::vector<double>> reals_of(const Constant& c);
 std::optional<std::vector<std::int64_t>> ints_of(const Constant& c);
 

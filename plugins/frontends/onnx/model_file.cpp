@@ -10,20 +10,27 @@ namespace tenon::onnx_import {
 namespace fs = std::filesystem;
 namespace {
 
-Diag tensor_error(const onnx::TensorProto& t, const Loc& loc, std::string what, std::string fix = "export the model again") {
-  return Diag{.code = 7010, .loc = loc, .what = fmt::format("tensor '{}': {}", t.name(), what), .fix = std::move(fix)};
+Diag tensor_error(const onnx::TensorProto& t, const Loc& loc, std::string what,
+                  std::string fix = "export the model again") {
+  return Diag{.code = 7010,
+              .loc = loc,
+              .what = fmt::format("tensor '{}': {}", t.name(), what),
+              .fix = std::move(fix)};
 }
 
 Result<TensorType> type_of(const onnx::TensorProto& t, const Loc& loc) {
   auto dtype = dtype_of_onnx(t.data_type());
-  if (!dtype) return tensor_error(t, loc, fmt::format("element type {} is not supported", t.data_type()), "convert the tensor to a numeric type");
+  if (!dtype)
+    return tensor_error(t, loc, fmt::format("element type {} is not supported", t.data_type()),
+                        "convert the tensor to a numeric type");
   Shape shape;
   for (std::int64_t d : t.dims()) {
     if (d < 0) return tensor_error(t, loc, fmt::format("negative dimension {}", d));
     shape.push_back(d);
   }
   TensorType type(*dtype, shape);
-  if (!byte_size(type)) return tensor_error(t, loc, "its dimensions multiply to more than 2^63 - 1 bytes");
+  if (!byte_size(type))
+    return tensor_error(t, loc, "its dimensions multiply to more than 2^63 - 1 bytes");
   return type;
 }
 
@@ -42,18 +49,33 @@ std::vector<std::byte> narrow(const Field& field) {
 
 std::vector<std::byte> typed_bytes(const onnx::TensorProto& t, DType dtype) {
   switch (dtype) {
-    case DType::f32: return narrow<float>(t.float_data());
-    case DType::f64: return narrow<double>(t.double_data());
-    case DType::i64: return narrow<std::int64_t>(t.int64_data());
-    case DType::u32: return narrow<std::uint32_t>(t.uint64_data());
-    case DType::u64: return narrow<std::uint64_t>(t.uint64_data());
-    case DType::i32: return narrow<std::int32_t>(t.int32_data());
-    case DType::i16: return narrow<std::int16_t>(t.int32_data());
-    case DType::i8: return narrow<std::int8_t>(t.int32_data());
-    case DType::u16: case DType::f16: case DType::bf16: return narrow<std::uint16_t>(t.int32_data());
-    case DType::u8: return narrow<std::uint8_t>(t.int32_data());
-    case DType::boolean: return narrow<std::uint8_t>(t.int32_data());
-    case DType::i4: case DType::u4: return {};
+    case DType::f32:
+      return narrow<float>(t.float_data());
+    case DType::f64:
+      return narrow<double>(t.double_data());
+    case DType::i64:
+      return narrow<std::int64_t>(t.int64_data());
+    case DType::u32:
+      return narrow<std::uint32_t>(t.uint64_data());
+    case DType::u64:
+      return narrow<std::uint64_t>(t.uint64_data());
+    case DType::i32:
+      return narrow<std::int32_t>(t.int32_data());
+    case DType::i16:
+      return narrow<std::int16_t>(t.int32_data());
+    case DType::i8:
+      return narrow<std::int8_t>(t.int32_data());
+    case DType::u16:
+    case DType::f16:
+    case DType::bf16:
+      return narrow<std::uint16_t>(t.int32_data());
+    case DType::u8:
+      return narrow<std::uint8_t>(t.int32_data());
+    case DType::boolean:
+      return narrow<std::uint8_t>(t.int32_data());
+    case DType::i4:
+    case DType::u4:
+      return {};
   }
   return {};
 }
@@ -73,40 +95,53 @@ Result<External> external_of(const onnx::TensorProto& t, const Loc& loc) {
     const char* end = kv.value().data() + kv.value().size();
     auto [p, ec] = std::from_chars(kv.value().data(), end, n);
     if (ec != std::errc() || p != end)
-      return tensor_error(t, loc, fmt::format("external data: {} '{}' is not a number of bytes", kv.key(), kv.value()));
-    if (kv.key() == "offset") e.offset = n;
-    else e.length = n;
+      return tensor_error(
+          t, loc,
+          fmt::format("external data: {} '{}' is not a number of bytes", kv.key(), kv.value()));
+    if (kv.key() == "offset")
+      e.offset = n;
+    else
+      e.length = n;
   }
   if (e.location.empty()) return tensor_error(t, loc, "external data without a location");
   return e;
 }
 
 // The file must lie in the model's folder, also after links are followed.
-Result<fs::path> external_path(const onnx::TensorProto& t, const External& e, const fs::path& folder, const Loc& loc) {
+Result<fs::path> external_path(const onnx::TensorProto& t, const External& e,
+                               const fs::path& folder, const Loc& loc) {
   std::error_code ec;
   const fs::path root = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, ec);
   const fs::path full = fs::weakly_canonical(root / e.location, ec);
   const auto [r, f] = std::mismatch(root.begin(), root.end(), full.begin(), full.end());
   if (fs::path(e.location).is_absolute() || r != root.end() || f == full.end())
-    return tensor_error(t, loc, fmt::format("external data '{}' leaves the model's folder", e.location),
+    return tensor_error(t, loc,
+                        fmt::format("external data '{}' leaves the model's folder", e.location),
                         "put the file beside the model and name it relative to it");
   if (!fs::is_regular_file(full, ec))
-    return tensor_error(t, loc, fmt::format("external data file '{}' is missing", e.location), "put it beside the model");
+    return tensor_error(t, loc, fmt::format("external data file '{}' is missing", e.location),
+                        "put it beside the model");
   return full;
 }
 
-Result<std::vector<std::byte>> external_bytes(const onnx::TensorProto& t, std::uint64_t need, const fs::path& folder, const Loc& loc) {
+Result<std::vector<std::byte>> external_bytes(const onnx::TensorProto& t, std::uint64_t need,
+                                              const fs::path& folder, const Loc& loc) {
   auto e = external_of(t, loc);
   if (!e) return e.errors();
   auto path = external_path(t, *e, folder, loc);
   if (!path) return path.errors();
   if (e->length && *e->length != need)
-    return tensor_error(t, loc, fmt::format("external data has length {}, its type needs {} bytes", *e->length, need));
+    return tensor_error(
+        t, loc,
+        fmt::format("external data has length {}, its type needs {} bytes", *e->length, need));
   std::error_code ec;
   const std::uint64_t size = fs::file_size(*path, ec);
   const auto end = checked_add(e->offset, need);
   if (ec || !end || *end > size)
-    return tensor_error(t, loc, fmt::format("external data '{}' has {} bytes, bytes [{}, {} + {}) are needed", e->location, size, e->offset, e->offset, need));
+    return tensor_error(
+        t, loc,
+        fmt::format("external data '{}' has {} bytes, bytes [{}, {} + {}) are needed", e->location,
+                    size, e->offset, e->offset, need));
   std::ifstream in(*path, std::ios::binary);
   std::vector<std::byte> bytes(need);
   in.seekg(static_cast<std::streamoff>(e->offset));
@@ -119,20 +154,34 @@ Result<std::vector<std::byte>> external_bytes(const onnx::TensorProto& t, std::u
 
 std::optional<DType> dtype_of_onnx(int data_type) {
   switch (data_type) {
-    case onnx::TensorProto::FLOAT: return DType::f32;
-    case onnx::TensorProto::DOUBLE: return DType::f64;
-    case onnx::TensorProto::FLOAT16: return DType::f16;
-    case onnx::TensorProto::BFLOAT16: return DType::bf16;
-    case onnx::TensorProto::INT8: return DType::i8;
-    case onnx::TensorProto::INT16: return DType::i16;
-    case onnx::TensorProto::INT32: return DType::i32;
-    case onnx::TensorProto::INT64: return DType::i64;
-    case onnx::TensorProto::UINT8: return DType::u8;
-    case onnx::TensorProto::UINT16: return DType::u16;
-    case onnx::TensorProto::UINT32: return DType::u32;
-    case onnx::TensorProto::UINT64: return DType::u64;
-    case onnx::TensorProto::BOOL: return DType::boolean;
-    default: return std::nullopt;
+    case onnx::TensorProto::FLOAT:
+      return DType::f32;
+    case onnx::TensorProto::DOUBLE:
+      return DType::f64;
+    case onnx::TensorProto::FLOAT16:
+      return DType::f16;
+    case onnx::TensorProto::BFLOAT16:
+      return DType::bf16;
+    case onnx::TensorProto::INT8:
+      return DType::i8;
+    case onnx::TensorProto::INT16:
+      return DType::i16;
+    case onnx::TensorProto::INT32:
+      return DType::i32;
+    case onnx::TensorProto::INT64:
+      return DType::i64;
+    case onnx::TensorProto::UINT8:
+      return DType::u8;
+    case onnx::TensorProto::UINT16:
+      return DType::u16;
+    case onnx::TensorProto::UINT32:
+      return DType::u32;
+    case onnx::TensorProto::UINT64:
+      return DType::u64;
+    case onnx::TensorProto::BOOL:
+      return DType::boolean;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -140,23 +189,36 @@ Result<onnx::ModelProto> read_model(const fs::path& path) {
   const Loc loc{path.string(), 0, 0};
   std::error_code ec;
   if (!fs::is_regular_file(path, ec))
-    return Diag{.code = 7001, .loc = loc, .what = "no such file", .fix = "check the path of the model"};
+    return Diag{
+        .code = 7001, .loc = loc, .what = "no such file", .fix = "check the path of the model"};
   std::ifstream in(path, std::ios::binary);
   onnx::ModelProto m;
-  if (!in) return Diag{.code = 7001, .loc = loc, .what = "cannot be opened for reading", .fix = "check its permissions"};
+  if (!in)
+    return Diag{.code = 7001,
+                .loc = loc,
+                .what = "cannot be opened for reading",
+                .fix = "check its permissions"};
   if (!m.ParseFromIstream(&in))
-    return Diag{.code = 7002, .loc = loc, .what = fmt::format("not an ONNX model, or cut short ({} bytes)", fs::file_size(path, ec)),
-                .fix = "export or download it again"};
+    return Diag{
+        .code = 7002,
+        .loc = loc,
+        .what = fmt::format("not an ONNX model, or cut short ({} bytes)", fs::file_size(path, ec)),
+        .fix = "export or download it again"};
   if (!m.has_graph() || m.graph().node_size() + m.graph().output_size() == 0)
-    return Diag{.code = 7002, .loc = loc, .what = "parses as ONNX but holds no graph", .fix = "export or download it again"};
+    return Diag{.code = 7002,
+                .loc = loc,
+                .what = "parses as ONNX but holds no graph",
+                .fix = "export or download it again"};
   return m;
 }
 
-Result<Constant> constant_of_proto(const onnx::TensorProto& t, const fs::path& folder, const Loc& loc) {
+Result<Constant> constant_of_proto(const onnx::TensorProto& t, const fs::path& folder,
+                                   const Loc& loc) {
   auto type = type_of(t, loc);
   if (!type) return type.errors();
   const std::uint64_t need = *byte_size(*type);
-  if (t.has_segment()) return tensor_error(t, loc, "is stored in segments, which no known exporter writes");
+  if (t.has_segment())
+    return tensor_error(t, loc, "is stored in segments, which no known exporter writes");
   std::vector<std::byte> bytes;
   if (t.data_location() == onnx::TensorProto::EXTERNAL) {
     auto b = external_bytes(t, need, folder, loc);
@@ -169,7 +231,9 @@ Result<Constant> constant_of_proto(const onnx::TensorProto& t, const fs::path& f
     bytes = typed_bytes(t, type->dtype);
   }
   if (bytes.size() != need)
-    return tensor_error(t, loc, fmt::format("holds {} bytes, its type {} needs {}", bytes.size(), to_string(*type), need));
+    return tensor_error(
+        t, loc,
+        fmt::format("holds {} bytes, its type {} needs {}", bytes.size(), to_string(*type), need));
   if (type->dtype == DType::boolean)
     for (std::byte& b : bytes) b = std::byte(b != std::byte{0});
   return make_constant(std::move(*type), std::move(bytes));

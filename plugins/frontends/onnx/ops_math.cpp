@@ -30,28 +30,39 @@ Outputs fold(NodeImport& n) {
   return std::vector<Value>{acc};
 }
 
-constexpr const char *k_abs = "abs", *k_neg = "neg", *k_exp = "exp", *k_log = "log", *k_sqrt = "sqrt", *k_tanh = "tanh", *k_erf = "erf",
-                     *k_sigmoid = "sigmoid", *k_sin = "sin", *k_cos = "cos", *k_floor = "floor", *k_ceil = "ceil", *k_round = "round",
-                     *k_relu = "relu", *k_not = "logical_not", *k_identity = "identity", *k_add = "add", *k_sub = "sub", *k_mul = "mul",
-                     *k_div = "div", *k_pow = "pow", *k_min = "min", *k_max = "max", *k_equal = "equal", *k_less = "less",
-                     *k_greater = "greater", *k_and = "logical_and", *k_or = "logical_or";
+constexpr const char *k_abs = "abs", *k_neg = "neg", *k_exp = "exp", *k_log = "log",
+                     *k_sqrt = "sqrt", *k_tanh = "tanh", *k_erf = "erf", *k_sigmoid = "sigmoid",
+                     *k_sin = "sin", *k_cos = "cos", *k_floor = "floor", *k_ceil = "ceil",
+                     *k_round = "round", *k_relu = "relu", *k_not = "logical_not",
+                     *k_identity = "identity", *k_add = "add", *k_sub = "sub", *k_mul = "mul",
+                     *k_div = "div", *k_pow = "pow", *k_min = "min", *k_max = "max",
+                     *k_equal = "equal", *k_less = "less", *k_greater = "greater",
+                     *k_and = "logical_and", *k_or = "logical_or";
 
-// Integer division truncates in ONNX and rounds down in Tenon: equal for operands of one sign, so only floats are taken.
+// Integer division truncates in ONNX and rounds down in Tenon: equal for operands of one sign, so
+// only floats are taken.
 Outputs div(NodeImport& n) {
   if (!is_float(n.in(0).type().dtype) && !(constant_of(n.in(0)) && constant_of(n.in(1))))
-    return n.fail("division of integers that are not constants is not supported", "cast to float around it");
+    return n.fail("division of integers that are not constants is not supported",
+                  "cast to float around it");
   return map2<k_div>(n);
 }
 
-Outputs reciprocal(NodeImport& n) { return one(n.op("div", {n.constant_real(n.in(0).type().dtype, 1), n.in(0)})); }
-
-Outputs leaky_relu(NodeImport& n) { return one(n.op("leaky_relu", {n.in(0)}, {{"alpha", n.real("alpha", 0.01)}})); }
-
-Outputs hard_sigmoid(NodeImport& n) {
-  return one(n.op("hard_sigmoid", {n.in(0)}, {{"alpha", n.real("alpha", 0.2)}, {"beta", n.real("beta", 0.5)}}));
+Outputs reciprocal(NodeImport& n) {
+  return one(n.op("div", {n.constant_real(n.in(0).type().dtype, 1), n.in(0)}));
 }
 
-// Bounds are attributes before opset 11 and optional inputs since; run-time bounds become min and max.
+Outputs leaky_relu(NodeImport& n) {
+  return one(n.op("leaky_relu", {n.in(0)}, {{"alpha", n.real("alpha", 0.01)}}));
+}
+
+Outputs hard_sigmoid(NodeImport& n) {
+  return one(n.op("hard_sigmoid", {n.in(0)},
+                  {{"alpha", n.real("alpha", 0.2)}, {"beta", n.real("beta", 0.5)}}));
+}
+
+// Bounds are attributes before opset 11 and optional inputs since; run-time bounds become min and
+// max.
 Outputs clip(NodeImport& n) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   double lo = n.real("min", -inf), hi = n.real("max", inf);
@@ -71,7 +82,9 @@ Outputs clip(NodeImport& n) {
 
 Outputs cast(NodeImport& n) {
   auto to = dtype_of_onnx(static_cast<int>(n.integer("to", 0)));
-  if (!to) return n.fail(fmt::format("casts to element type {}, which is not supported", n.integer("to", 0)));
+  if (!to)
+    return n.fail(
+        fmt::format("casts to element type {}, which is not supported", n.integer("to", 0)));
   return one(n.op("cast", {n.in(0)}, {{"to", *to}}));
 }
 
@@ -85,7 +98,8 @@ Outputs reduce(NodeImport& n) {
     axes = n.const_ints(1);
     if (!axes) return n.fail("the axes are computed at run time", "make them constant");
   }
-  if ((!axes || axes->empty()) && n.integer("noop_with_empty_axes", 0) != 0) return one(n.op("identity", {n.in(0)}));
+  if ((!axes || axes->empty()) && n.integer("noop_with_empty_axes", 0) != 0)
+    return one(n.op("identity", {n.in(0)}));
   std::vector<std::int64_t> all;
   if (!axes || axes->empty())
     for (std::int64_t i = 0; i < n.rank(0); ++i) all.push_back(i);
@@ -97,18 +111,23 @@ Outputs reduce(NodeImport& n) {
     }
   return one(n.op(Name, {n.in(0)}, {{"axes", all}, {"keepdims", n.integer("keepdims", 1) != 0}}));
 }
-constexpr const char *k_rsum = "reduce_sum", *k_rmean = "reduce_mean", *k_rmax = "reduce_max", *k_rmin = "reduce_min", *k_rprod = "reduce_prod";
+constexpr const char *k_rsum = "reduce_sum", *k_rmean = "reduce_mean", *k_rmax = "reduce_max",
+                     *k_rmin = "reduce_min", *k_rprod = "reduce_prod";
 
-// Before opset 13 softmax flattens to two axes at `axis` (default 1); since then it works along one (default -1).
+// Before opset 13 softmax flattens to two axes at `axis` (default 1); since then it works along one
+// (default -1).
 template <const char* const& Name>
 Outputs softmax(NodeImport& n) {
   const bool flat = n.opset < 13;
   auto axis = axis_in(n.integer("axis", flat ? 1 : -1), n.rank(0));
-  if (!axis) return n.fail(fmt::format("axis {} is outside rank {}", n.integer("axis", flat ? 1 : -1), n.rank(0)));
+  if (!axis)
+    return n.fail(
+        fmt::format("axis {} is outside rank {}", n.integer("axis", flat ? 1 : -1), n.rank(0)));
   if (!flat || *axis == n.rank(0) - 1) return one(n.op(Name, {n.in(0)}, {{"axis", *axis}}));
   const Shape shape = n.shape(0);
   std::int64_t outer = 1, inner = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i) (static_cast<std::int64_t>(i) < *axis ? outer : inner) *= shape[i];
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    (static_cast<std::int64_t>(i) < *axis ? outer : inner) *= shape[i];
   auto rows = n.reshape(n.in(0), {outer, inner});
   if (!rows) return rows.errors();
   auto soft = n.op(Name, {*rows}, {{"axis", std::int64_t{1}}});

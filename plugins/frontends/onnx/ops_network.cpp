@@ -11,13 +11,15 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// The window of a convolution or pool over two spatial axes; one-dimensional ones get a leading axis of one.
+/// The window of a convolution or pool over two spatial axes; one-dimensional ones get a leading
+/// axis of one.
 struct Window {
   Ints kernel, strides, dilations, pads;  // pads: begins, then ends
 };
 
 // Output size when the window slides over `n` padded elements.
-std::int64_t slots(std::int64_t n, std::int64_t k, std::int64_t stride, std::int64_t dilation, bool ceil) {
+std::int64_t slots(std::int64_t n, std::int64_t k, std::int64_t stride, std::int64_t dilation,
+                   bool ceil) {
   const std::int64_t span = n - dilation * (k - 1) - 1;
   return span < 0 ? 0 : (ceil ? (span + stride - 1) / stride : span / stride) + 1;
 }
@@ -25,12 +27,18 @@ std::int64_t slots(std::int64_t n, std::int64_t k, std::int64_t stride, std::int
 Result<Window> window_of(NodeImport& n, Ints kernel) {
   const Shape shape = n.shape(0);
   const std::size_t d = kernel.size();
-  Window w{std::move(kernel), n.ints("strides").value_or(Ints(d, 1)), n.ints("dilations").value_or(Ints(d, 1)), n.ints("pads").value_or(Ints(2 * d, 0))};
-  if (d + 2 != shape.size() || w.strides.size() != d || w.dilations.size() != d || w.pads.size() != 2 * d)
-    return n.fail(fmt::format("kernel, strides, dilations or pads do not fit the {} spatial axes of the input", shape.size() < 2 ? 0 : shape.size() - 2));
-  if (d < 1 || d > 2) return n.fail(fmt::format("{} spatial axes are not supported", d), "1 and 2 are");
+  Window w{std::move(kernel), n.ints("strides").value_or(Ints(d, 1)),
+           n.ints("dilations").value_or(Ints(d, 1)), n.ints("pads").value_or(Ints(2 * d, 0))};
+  if (d + 2 != shape.size() || w.strides.size() != d || w.dilations.size() != d ||
+      w.pads.size() != 2 * d)
+    return n.fail(fmt::format(
+        "kernel, strides, dilations or pads do not fit the {} spatial axes of the input",
+        shape.size() < 2 ? 0 : shape.size() - 2));
+  if (d < 1 || d > 2)
+    return n.fail(fmt::format("{} spatial axes are not supported", d), "1 and 2 are");
   for (std::size_t i = 0; i < d; ++i)
-    if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1 || w.pads[i] < 0 || w.pads[d + i] < 0)
+    if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1 || w.pads[i] < 0 ||
+        w.pads[d + i] < 0)
       return n.fail("kernel, strides and dilations must be positive, pads not negative");
   const std::string mode = n.text("auto_pad", "NOTSET");
   const bool ceil = n.integer("ceil_mode", 0) != 0;
@@ -46,7 +54,8 @@ Result<Window> window_of(NodeImport& n, Ints kernel) {
     } else if (mode != "NOTSET") {
       return n.fail(fmt::format("auto_pad '{}' is not known", mode));
     }
-    if (ceil) {  // a last, partial window: pad behind until it is whole, unless it would start in the padding
+    if (ceil) {  // a last, partial window: pad behind until it is whole, unless it would start in
+                 // the padding
       const std::int64_t padded = size + w.pads[i] + w.pads[d + i];
       std::int64_t out = slots(padded, w.kernel[i], w.strides[i], w.dilations[i], true);
       if ((out - 1) * w.strides[i] >= size + w.pads[i]) --out;
@@ -80,10 +89,13 @@ Outputs on_planes(NodeImport& n, Build build) {
 }
 
 Outputs conv(NodeImport& n) {
-  if (n.rank(0) < 3 || n.rank(1) != n.rank(0)) return n.fail(fmt::format("input of rank {} and weights of rank {} do not fit", n.rank(0), n.rank(1)));
+  if (n.rank(0) < 3 || n.rank(1) != n.rank(0))
+    return n.fail(
+        fmt::format("input of rank {} and weights of rank {} do not fit", n.rank(0), n.rank(1)));
   const Shape ws = n.shape(1);
   const Ints kernel = n.ints("kernel_shape").value_or(Ints(ws.begin() + 2, ws.end()));
-  if (!std::ranges::equal(kernel, std::span(ws).subspan(2))) return n.fail("kernel_shape does not agree with the weights");
+  if (!std::ranges::equal(kernel, std::span(ws).subspan(2)))
+    return n.fail("kernel_shape does not agree with the weights");
   auto w = window_of(n, kernel);
   if (!w) return w.errors();
   widen(*w);
@@ -96,21 +108,30 @@ Outputs conv(NodeImport& n) {
     }
     std::vector<Value> in{x, weights};
     if (n.has(2)) in.push_back(n.in(2));
-    return n.op("conv2d", in, {{"strides", w->strides}, {"pads", w->pads}, {"dilations", w->dilations}, {"groups", n.integer("group", 1)}});
+    return n.op("conv2d", in,
+                {{"strides", w->strides},
+                 {"pads", w->pads},
+                 {"dilations", w->dilations},
+                 {"groups", n.integer("group", 1)}});
   });
 }
 
 Outputs pool(NodeImport& n, std::string_view op) {
   auto kernel = n.ints("kernel_shape");
   if (!kernel) return n.fail("kernel_shape is missing");
-  if (n.integer("storage_order", 0) != 0 || n.n_outputs() > 1) return n.fail("indices of maxima are not supported", "drop the second output");
+  if (n.integer("storage_order", 0) != 0 || n.n_outputs() > 1)
+    return n.fail("indices of maxima are not supported", "drop the second output");
   const bool average = op == "avg_pool", whole = n.integer("count_include_pad", 0) != 0;
-  if (average && whole && n.integer("ceil_mode", 0) != 0) return n.fail("ceil_mode together with count_include_pad is not supported");
+  if (average && whole && n.integer("ceil_mode", 0) != 0)
+    return n.fail("ceil_mode together with count_include_pad is not supported");
   auto w = window_of(n, *kernel);
   if (!w) return w.errors();
   widen(*w);
   return on_planes(n, [&](Value x) {
-    Attrs a{{"kernel", w->kernel}, {"strides", w->strides}, {"pads", w->pads}, {"dilations", w->dilations}};
+    Attrs a{{"kernel", w->kernel},
+            {"strides", w->strides},
+            {"pads", w->pads},
+            {"dilations", w->dilations}};
     if (average) a.set("count_include_pad", whole);
     return n.op(op, {x}, a);
   });
@@ -133,7 +154,8 @@ Outputs matmul(NodeImport& n) { return one(n.op("matmul", {n.in(0), n.in(1)})); 
 Outputs gemm(NodeImport& n) {
   std::array<Value, 2> ab{n.in(0), n.in(1)};
   for (std::size_t i = 0; i < 2; ++i) {
-    if (n.rank(i) != 2) return n.fail(fmt::format("input {} has rank {}, 2 is needed", i, n.rank(i)));
+    if (n.rank(i) != 2)
+      return n.fail(fmt::format("input {} has rank {}, 2 is needed", i, n.rank(i)));
     if (n.integer(i == 0 ? "transA" : "transB", 0) == 0) continue;
     auto t = n.op("transpose", {ab[i]}, {{"perm", Ints{1, 0}}});
     if (!t) return t.errors();
@@ -153,8 +175,10 @@ Outputs gemm(NodeImport& n) {
 }
 
 Outputs batch_norm(NodeImport& n) {
-  if (n.integer("training_mode", 0) != 0 || n.n_outputs() > 1) return n.fail("training mode is not supported", "export the model for inference");
-  return one(n.op("batch_norm", {n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)}, {{"epsilon", n.real("epsilon", 1e-5)}}));
+  if (n.integer("training_mode", 0) != 0 || n.n_outputs() > 1)
+    return n.fail("training mode is not supported", "export the model for inference");
+  return one(n.op("batch_norm", {n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)},
+                  {{"epsilon", n.real("epsilon", 1e-5)}}));
 }
 
 constexpr std::array table{

@@ -15,7 +15,8 @@ Result<std::vector<std::int64_t>> ints_of(NodeImport& n, std::string_view name, 
   if (auto a = n.ints(name)) return *a;
   if (!n.has(input)) return n.fail(fmt::format("'{}' is missing", name));
   if (auto v = n.const_ints(input)) return *v;
-  return n.fail(fmt::format("'{}' is computed at run time", name), "fix the input shapes with --shape, or make it constant");
+  return n.fail(fmt::format("'{}' is computed at run time", name),
+                "fix the input shapes with --shape, or make it constant");
 }
 
 Outputs reshape(NodeImport& n) {
@@ -26,16 +27,21 @@ Outputs reshape(NodeImport& n) {
   std::int64_t known = 1, open = -1;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] == 0 && n.integer("allowzero", 0) == 0) {
-      if (i >= from.size()) return n.fail(fmt::format("dimension {} copies an input dimension that is not there", i));
+      if (i >= from.size())
+        return n.fail(fmt::format("dimension {} copies an input dimension that is not there", i));
       to[i] = from[i];
     }
-    if (to[i] < -1 || (to[i] == -1 && open >= 0)) return n.fail("the new shape has more than one open or a negative dimension");
-    if (to[i] == -1) open = static_cast<std::int64_t>(i);
-    else if (__builtin_mul_overflow(known, to[i], &known)) return n.fail("the new shape is too large");
+    if (to[i] < -1 || (to[i] == -1 && open >= 0))
+      return n.fail("the new shape has more than one open or a negative dimension");
+    if (to[i] == -1)
+      open = static_cast<std::int64_t>(i);
+    else if (__builtin_mul_overflow(known, to[i], &known))
+      return n.fail("the new shape is too large");
   }
   const auto total = static_cast<std::int64_t>(elements(n.in(0).type()).value_or(0));
   if (open >= 0) {
-    if (known == 0 || total % known != 0) return n.fail(fmt::format("{} elements do not divide into the new shape", total));
+    if (known == 0 || total % known != 0)
+      return n.fail(fmt::format("{} elements do not divide into the new shape", total));
     to[static_cast<std::size_t>(open)] = total / known;
   }
   return one(n.reshape(n.in(0), to));
@@ -44,10 +50,12 @@ Outputs reshape(NodeImport& n) {
 Outputs flatten(NodeImport& n) {
   const std::int64_t given = n.integer("axis", 1);
   const std::int64_t axis = given < 0 ? given + n.rank(0) : given;
-  if (axis < 0 || axis > n.rank(0)) return n.fail(fmt::format("axis {} is outside rank {}", given, n.rank(0)));
+  if (axis < 0 || axis > n.rank(0))
+    return n.fail(fmt::format("axis {} is outside rank {}", given, n.rank(0)));
   Shape to{1, 1};
   const Shape from = n.shape(0);
-  for (std::size_t i = 0; i < from.size(); ++i) to[static_cast<std::int64_t>(i) < axis ? 0 : 1] *= from[i];
+  for (std::size_t i = 0; i < from.size(); ++i)
+    to[static_cast<std::int64_t>(i) < axis ? 0 : 1] *= from[i];
   return one(n.reshape(n.in(0), to));
 }
 
@@ -59,7 +67,8 @@ Outputs squeeze(NodeImport& n) {
     if (!axes) return axes.errors();
     for (std::int64_t a : *axes) {
       auto k = axis_in(a, n.rank(0));
-      if (!k || from[static_cast<std::size_t>(*k)] != 1) return n.fail(fmt::format("axis {} is not an axis of one element", a));
+      if (!k || from[static_cast<std::size_t>(*k)] != 1)
+        return n.fail(fmt::format("axis {} is not an axis of one element", a));
       drop[static_cast<std::size_t>(*k)] = true;
     }
   } else {
@@ -79,7 +88,8 @@ Outputs unsqueeze(NodeImport& n) {
   std::vector<bool> fresh(static_cast<std::size_t>(rank), false);
   for (std::int64_t a : *axes) {
     auto k = axis_in(a, rank);
-    if (!k || fresh[static_cast<std::size_t>(*k)]) return n.fail(fmt::format("axis {} is outside rank {} or named twice", a, rank));
+    if (!k || fresh[static_cast<std::size_t>(*k)])
+      return n.fail(fmt::format("axis {} is outside rank {} or named twice", a, rank));
     fresh[static_cast<std::size_t>(*k)] = true;
   }
   Shape to;
@@ -99,7 +109,8 @@ Outputs concat(NodeImport& n) {
   for (std::size_t i = 0; i < n.n_inputs(); ++i)
     if (!n.has(i)) return n.fail(fmt::format("input {} is missing", i));
   auto axis = axis_in(n.integer("axis", 1), n.rank(0));
-  if (!axis) return n.fail(fmt::format("axis {} is outside rank {}", n.integer("axis", 1), n.rank(0)));
+  if (!axis)
+    return n.fail(fmt::format("axis {} is outside rank {}", n.integer("axis", 1), n.rank(0)));
   return one(n.op("concat", n.inputs(), {{"axis", *axis}}));
 }
 
@@ -120,20 +131,25 @@ Outputs slice(NodeImport& n) {
     if (!s) return s.errors();
     steps = *s;
   }
-  if (ends->size() != starts->size() || axes.size() != starts->size() || steps.size() != starts->size())
+  if (ends->size() != starts->size() || axes.size() != starts->size() ||
+      steps.size() != starts->size())
     return n.fail("starts, ends, axes and steps have different lengths");
   const Shape shape = n.shape(0);
   std::vector<std::int64_t> start(shape.size(), 0), size = shape, step(shape.size(), 1);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     auto axis = axis_in(axes[i], n.rank(0));
-    if (!axis || steps[i] == 0) return n.fail(fmt::format("axis {} with step {} is not legal for rank {}", axes[i], steps[i], n.rank(0)));
+    if (!axis || steps[i] == 0 || steps[i] == INT64_MIN)
+      return n.fail(fmt::format("axis {} with step {} is not legal for rank {}", axes[i], steps[i],
+                                n.rank(0)));
     const auto k = static_cast<std::size_t>(*axis);
     const std::int64_t d = shape[k], s = steps[i], lo = s > 0 ? 0 : -1, hi = s > 0 ? d : d - 1;
-    const auto clamp = [&](std::int64_t x) { return std::clamp(x < 0 ? std::max(x, -d - 1) + d : std::min(x, d), lo, hi); };
+    const auto clamp = [&](std::int64_t x) {
+      return std::clamp(x < 0 ? std::max(x, -d - 1) + d : std::min(x, d), lo, hi);
+    };
     const std::int64_t from = clamp((*starts)[i]), to = clamp((*ends)[i]);
     start[k] = from;
     step[k] = s;
-    size[k] = std::max<std::int64_t>(0, s > 0 ? (to - from + s - 1) / s : (from - to - s - 1) / -s);
+    size[k] = s > 0 ? (to > from ? (to - from - 1) / s + 1 : 0) : (from > to ? (from - to - 1) / -s + 1 : 0);
     if (size[k] == 0) start[k] = 0;
   }
   return one(n.op("slice", {n.in(0)}, {{"starts", start}, {"sizes", size}, {"steps", step}}));
@@ -141,9 +157,11 @@ Outputs slice(NodeImport& n) {
 
 Outputs split(NodeImport& n) {
   auto axis = axis_in(n.integer("axis", 0), n.rank(0));
-  if (!axis) return n.fail(fmt::format("axis {} is outside rank {}", n.integer("axis", 0), n.rank(0)));
+  if (!axis)
+    return n.fail(fmt::format("axis {} is outside rank {}", n.integer("axis", 0), n.rank(0)));
   const Shape shape = n.shape(0);
-  const std::int64_t d = shape[static_cast<std::size_t>(*axis)], parts = static_cast<std::int64_t>(n.n_outputs());
+  const std::int64_t d = shape[static_cast<std::size_t>(*axis)],
+                     parts = static_cast<std::int64_t>(n.n_outputs());
   std::vector<std::int64_t> sizes;
   if (n.ints("split") || n.has(1)) {
     auto s = ints_of(n, "split", 1);
@@ -151,7 +169,8 @@ Outputs split(NodeImport& n) {
     sizes = *s;
   } else {
     const std::int64_t each = (d + parts - 1) / std::max<std::int64_t>(parts, 1);
-    for (std::int64_t i = 0, left = d; i < parts; ++i, left -= each) sizes.push_back(std::clamp<std::int64_t>(left, 0, each));
+    for (std::int64_t i = 0, left = d; i < parts; ++i, left -= each)
+      sizes.push_back(std::clamp<std::int64_t>(left, 0, each));
   }
   std::vector<Value> out;
   std::int64_t at = 0;
@@ -171,20 +190,25 @@ Outputs split(NodeImport& n) {
 
 Outputs gather(NodeImport& n) {
   auto axis = axis_in(n.integer("axis", 0), n.rank(0));
-  if (!axis) return n.fail(fmt::format("axis {} is outside rank {}", n.integer("axis", 0), n.rank(0)));
+  if (!axis)
+    return n.fail(fmt::format("axis {} is outside rank {}", n.integer("axis", 0), n.rank(0)));
   return one(n.op("gather", {n.in(0), n.in(1)}, {{"axis", *axis}}));
 }
 
 Outputs shape(NodeImport& n) {
   Shape s = n.shape(0);
   const auto rank = n.rank(0);
-  const auto at = [&](std::int64_t x) { return std::clamp<std::int64_t>(x < 0 ? x + rank : x, 0, rank); };
-  const std::int64_t first = at(n.integer("start", 0)), last = std::max(first, at(n.integer("end", rank)));
+  const auto at = [&](std::int64_t x) {
+    return std::clamp<std::int64_t>(x < 0 ? x + rank : x, 0, rank);
+  };
+  const std::int64_t first = at(n.integer("start", 0)),
+                     last = std::max(first, at(n.integer("end", rank)));
   return std::vector<Value>{n.constant_ints(Shape(s.begin() + first, s.begin() + last))};
 }
 
 Outputs size(NodeImport& n) {
-  return std::vector<Value>{n.constant_ints({static_cast<std::int64_t>(elements(n.in(0).type()).value_or(0))}, true)};
+  return std::vector<Value>{
+      n.constant_ints({static_cast<std::int64_t>(elements(n.in(0).type()).value_or(0))}, true)};
 }
 
 Outputs constant(NodeImport& n) {
@@ -193,20 +217,26 @@ Outputs constant(NodeImport& n) {
     if (!c) return c.errors();
     return std::vector<Value>{n.b.constant(*c, n.loc)};
   }
-  if (const auto* a = n.attr("value_int")) return std::vector<Value>{n.constant_ints({a->i()}, true)};
-  if (const auto* a = n.attr("value_ints")) return std::vector<Value>{n.constant_ints({a->ints().begin(), a->ints().end()})};
-  if (const auto* a = n.attr("value_float")) return std::vector<Value>{n.constant_real(DType::f32, static_cast<double>(a->f()))};
+  if (const auto* a = n.attr("value_int"))
+    return std::vector<Value>{n.constant_ints({a->i()}, true)};
+  if (const auto* a = n.attr("value_ints"))
+    return std::vector<Value>{n.constant_ints({a->ints().begin(), a->ints().end()})};
+  if (const auto* a = n.attr("value_float"))
+    return std::vector<Value>{n.constant_real(DType::f32, static_cast<double>(a->f()))};
   if (const auto* a = n.attr("value_floats")) {
     const std::vector<float> v(a->floats().begin(), a->floats().end());
     return std::vector<Value>{n.b.constant(
-        make_constant(TensorType(DType::f32, Shape{static_cast<std::int64_t>(v.size())}), std::span<const float>(v)), n.loc)};
+        make_constant(TensorType(DType::f32, Shape{static_cast<std::int64_t>(v.size())}),
+                      std::span<const float>(v)),
+        n.loc)};
   }
   return n.fail("holds neither a dense tensor nor numbers");
 }
 
 Outputs constant_of_shape(NodeImport& n) {
   auto shape = n.const_ints(0);
-  if (!shape) return n.fail("the shape is computed at run time", "fix the input shapes with --shape");
+  if (!shape)
+    return n.fail("the shape is computed at run time", "fix the input shapes with --shape");
   DType type = DType::f32;
   double value = 0;
   if (const auto* a = n.attr("value")) {
@@ -224,14 +254,16 @@ Outputs constant_of_shape(NodeImport& n) {
 
 Outputs expand(NodeImport& n) {
   auto want = n.const_ints(1);
-  if (!want) return n.fail("the shape is computed at run time", "fix the input shapes with --shape");
+  if (!want)
+    return n.fail("the shape is computed at run time", "fix the input shapes with --shape");
   // Numpy broadcast of both shapes.
   const Shape from = n.shape(0);
   Shape to(std::max(from.size(), want->size()), 1);
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::int64_t a = i < from.size() ? from[from.size() - 1 - i] : 1;
     const std::int64_t b = i < want->size() ? (*want)[want->size() - 1 - i] : 1;
-    if (a != b && a != 1 && b != 1) return n.fail(fmt::format("dimensions {} and {} do not broadcast", a, b));
+    if (a != b && a != 1 && b != 1)
+      return n.fail(fmt::format("dimensions {} and {} do not broadcast", a, b));
     to[to.size() - 1 - i] = a == 1 ? b : a;
   }
   return one(n.op("expand", {n.in(0)}, {{"shape", to}}));
@@ -243,12 +275,14 @@ Outputs pad(NodeImport& n) {
   double value = n.real("value", 0);
   if (n.has(2)) {
     auto v = n.const_reals(2);
-    if (!v || v->size() != 1) return n.fail("the padding value is computed at run time", "make it constant");
+    if (!v || v->size() != 1)
+      return n.fail("the padding value is computed at run time", "make it constant");
     value = (*v)[0];
   }
   if (n.has(3)) {
     auto axes = n.const_ints(3);
-    if (!axes || pads->size() != 2 * axes->size()) return n.fail("'axes' and 'pads' do not fit each other");
+    if (!axes || pads->size() != 2 * axes->size())
+      return n.fail("'axes' and 'pads' do not fit each other");
     std::vector<std::int64_t> full(static_cast<std::size_t>(2 * n.rank(0)), 0);
     for (std::size_t i = 0; i < axes->size(); ++i) {
       auto k = axis_in((*axes)[i], n.rank(0));
@@ -258,7 +292,8 @@ Outputs pad(NodeImport& n) {
     }
     *pads = full;
   }
-  return one(n.op("pad", {n.in(0)}, {{"pads", *pads}, {"value", value}, {"mode", n.text("mode", "constant")}}));
+  return one(n.op("pad", {n.in(0)},
+                  {{"pads", *pads}, {"value", value}, {"mode", n.text("mode", "constant")}}));
 }
 
 // Inference: the input itself, and a mask that keeps everything (dead code unless it is used).

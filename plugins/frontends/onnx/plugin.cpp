@@ -1,13 +1,15 @@
 // The thin half of tenon.onnx. Protobuf and the importer are loaded at the first import.
+#include "tenon/plugin.h"
+
 #include "plugins/frontends/onnx/impl.h"
 #include "tenon/implementation.h"
-#include "tenon/plugin.h"
 
 namespace {
 
 tenon::Result<tenon::Module> import(const tenon::ImportRequest& request) {
-  auto entry = tenon::load_implementation(reinterpret_cast<const void*>(&import), "onnx/tenon-onnx-impl.so", "tenon_onnx_impl",
-                                          "install Tenon again, with protobuf (libprotobuf32) and ONNX (libonnx1)");
+  auto entry = tenon::load_implementation(
+      reinterpret_cast<const void*>(&import), "onnx/tenon-onnx-impl.so", "tenon_onnx_impl",
+      "install Tenon again, with protobuf (libprotobuf32) and ONNX (libonnx1)");
   if (!entry) return entry.errors();
   return reinterpret_cast<decltype(&tenon_onnx_impl)>(*entry)()(request);
 }
