@@ -84,9 +84,12 @@ std::string provenance_json(const Compilation& c) {
   return out.dump(2) + "\n";
 }
 
-// May `name`, found in an output folder, be replaced? Only what an artefact consists of.
+// May `name`, found in an output folder, be replaced? Only what artefacts consist of: the files of this one, those that
+// core writes, constant images, and objects of targets.
 static bool ours(const std::string& name, const ArtefactFiles& files) {
-  return files.contains(name) || name == "provenance.json" || (name.starts_with("constants.") && name.ends_with(".bin"));
+  for (const char* known : {"program.json", "plan.json", "request.json", "metadata.json", "provenance.json"})
+    if (name == known) return true;
+  return files.contains(name) || name.ends_with("kernels.so") || (name.starts_with("constants.") && name.ends_with(".bin"));
 }
 
 Status write_artefact(const std::string& folder, const ArtefactFiles& files) {

@@ -211,6 +211,20 @@ def malformed():
     refused(WORK / "huge.onnx", 7010)
     data = np.arange(108, dtype=np.float32)
     (WORK / "beside.bin").write_bytes(b"0123" + data.tobytes())
+    foreign = WORK / "foreign"
+    foreign.mkdir(exist_ok=True)
+    for name in ("program.json", "photo.jpg"):
+        (foreign / name).write_text("mine")
+    r = tenon("compile", SMALL, "-o", foreign)
+    expect(r.returncode == 2 and "photo.jpg" in r.stderr, f"a folder with foreign files: exit {r.returncode}, {r.stderr}")
+    expect((foreign / "photo.jpg").read_text() == "mine", "a foreign file was touched")
+    big, low = 2 ** 63 - 1, -2 ** 63
+    for k, (start, end, step, rows) in enumerate(((0, big, big, 1), (big, low, 1 - 2 ** 63, 1), (1, big, 2, 1), (0, 3, 1, 3))):
+        path = make_model(WORK / f"slice{k}.onnx", [node("Slice", ["x", "s", "e", "a", "t"], ["y"])],
+                          {"s": np.array([start]), "e": np.array([end]), "a": np.array([1]), "t": np.array([step])})
+        r = tenon("compile", path, "-o", WORK / "slice")
+        r = tenon("run", WORK / "slice", "--json") if r.returncode == 0 else r
+        expect(f"f32[1, {rows}, 8, 8]" in r.stdout, f"slice {start}:{end}:{step}: {r.stdout}{r.stderr}")
     good = make_model(WORK / "external.onnx", external={"name": "w", "location": "beside.bin", "offset": 4, "length": 432})
     r = tenon("compile", good, "-o", WORK / "external", "--check")
     expect(r.returncode == 0, f"external data: {r.stderr}")
