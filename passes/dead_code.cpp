@@ -13,7 +13,6 @@ Status run(Module& m, PassContext& ctx) {
   remove_dead(m);
   for (const Function& f : m.functions) for_each_node(f, [&](const Node&) { ++after; });
   ctx.count("removed", static_cast<std::int64_t>(before - after));
-  m.compact();
   return {};
 }
 

@@ -33,11 +33,12 @@ Value column(Builder& b, Value v, std::size_t tail, const Loc& loc) {
 }
 
 /// Before: batch_norm(conv2d(x, w, b), scale, bias, mean, var)
-/// After:  conv2d(x, w * f, b * f + s)  with f = scale / sqrt(var + eps), s = bias - mean * f,
-/// folded by fold-constants Law: batch norm at inference is affine per channel, and a convolution
-/// is linear in its weights. A batch norm elsewhere becomes x * f + s. Cost: one walk; weights are
-/// multiplied once, by fold-constants. Not here: the arithmetic itself (fold-constants); statistics
-/// that are computed at run time stay exact, unfolded.
+/// After:  conv2d(x, w * f, b * f + s)  with f = scale / sqrt(var + eps), s = bias - mean * f
+/// Law: batch norm at inference is affine per channel, and a convolution is linear in its weights.
+/// A batch norm elsewhere becomes x * f + s.
+/// Cost: one walk; weights are multiplied once, by fold-constants.
+/// Not here: the arithmetic itself (fold-constants). Statistics that are computed at run time stay
+/// exact, unfolded.
 Status run(Module& m, PassContext& ctx) {
   const auto conv = m.ops().at("conv2d");
   const auto norm = m.ops().at("batch_norm");
@@ -79,7 +80,6 @@ Status run(Module& m, PassContext& ctx) {
     rewrite(m, f, std::span(&fold, 1));
   }
   remove_dead(m);
-  m.compact();
   ctx.count("folded into convolutions", folded);
   ctx.count("made affine", apart);
   return {};

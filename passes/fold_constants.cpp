@@ -59,7 +59,6 @@ Status run(Module& m, PassContext& ctx) {
   };
   rewrite(m, std::span(&fold, 1));
   remove_dead(m);
-  m.compact();
   ctx.count("folded", folded);
   return errors;
 }

@@ -207,8 +207,10 @@ class Fuser {
 /// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on
 /// exactly its elements; maps (pointwise and injective) chain freely; a value used twice stays
 /// outside; an opaque op stands alone. Every computing node ends up in a primitive, alone if need
-/// be. Cost: O(nodes + uses). Not here: views (mark-views runs before), constants (they stay
-/// operands, so that equal kernels stay equal).
+/// be.
+/// Cost: O(nodes + uses).
+/// Not here: views (mark-views runs before), constants (they stay operands, so that equal kernels
+/// stay equal).
 Status run(Module& m, PassContext& ctx) {
   const auto options = read_options<FuseOptions>(ctx.options());
   std::int64_t groups = 0, nodes = 0;
@@ -221,7 +223,6 @@ Status run(Module& m, PassContext& ctx) {
     groups += fuser.groups;
     nodes += fuser.nodes;
   }
-  m.compact();
   ctx.count("primitives", groups);
   ctx.count("ops in them", nodes);
   return {};

@@ -7,8 +7,10 @@ namespace {
 
 /// Before: %1 = reshape(%0) {shape = [4, 2]}   After: %1 = view(%0) {offset = 0}
 /// Law: where an op's view fact says that its result is a byte range of its operand, the node is
-/// that view. Cost: one walk, O(nodes). Not here: views of a storage that must stay apart (planning
-/// inserts the copies that outputs need).
+/// that view.
+/// Cost: one walk, O(nodes).
+/// Not here: views of a storage that must stay apart (planning inserts the copies that outputs
+/// need).
 Status run(Module& m, PassContext& ctx) {
   std::int64_t marked = 0;
   const Rule mark = [&](Builder& b, const Node& n) -> std::vector<Value> {

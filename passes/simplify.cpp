@@ -133,9 +133,10 @@ std::vector<Value> concat_zeros(const Names& op, Builder& b, const Node& n) {
 }
 
 /// Before: %1 = identity(%0)  %2 = transpose(%1)  %3 = transpose(%2)   After: %3 = transpose(%0)
-/// {perm composed} Each rule is one law; every rule lowers the node count or replaces a node by a
-/// cheaper one. Cost: one walk, O(nodes * rules). Not here: arithmetic on constants
-/// (fold-constants); batch norm (fold-batch-norm).
+///         {perm composed}
+/// Law: each rule is one; every rule lowers the node count or replaces a node by a cheaper one.
+/// Cost: one walk, O(nodes * rules).
+/// Not here: arithmetic on constants (fold-constants); batch norm (fold-batch-norm).
 Status run(Module& m, PassContext& ctx) {
   const Names op(m.ops());
   std::int64_t applied = 0;
@@ -157,7 +158,6 @@ Status run(Module& m, PassContext& ctx) {
     });
   rewrite(m, counted);
   remove_dead(m);
-  m.compact();
   ctx.count("rules applied", applied);
   return {};
 }

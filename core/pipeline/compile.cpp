@@ -68,15 +68,13 @@ std::string provenance_json(const Compilation& c) {
                                                    {"lower", TN_KIND_LOWERING},
                                                    {"plan", TN_KIND_PLANNER},
                                                    {"emit", TN_KIND_EXECUTOR}};
-  const std::map<std::string, std::string> defaults{
-      {"import", "onnx"}, {"lower", "te"}, {"plan", "greedy"}, {"emit", "graph"}};
   for (const Step& s : c.config.steps) {
     auto kind = kinds.find(s.name);
     const bool slot = kind != kinds.end();
     add(s.id, slot ? kind->second : std::uint32_t{TN_KIND_PASS},
-        !slot                ? s.name
-        : s.use.with.empty() ? defaults.at(s.name)
-                             : s.use.with,
+        s.name == "import" ? c.frontend
+        : slot             ? s.use.with
+                           : s.name,
         s.use.options);
   }
   auto& times = out["milliseconds"] = nlohmann::ordered_json::object();
@@ -84,12 +82,14 @@ std::string provenance_json(const Compilation& c) {
   return out.dump(2) + "\n";
 }
 
-// May `name`, found in an output folder, be replaced? Only what artefacts consist of: the files of this one, those that
-// core writes, constant images, and objects of targets.
+// May `name`, found in an output folder, be replaced? Only what artefacts consist of: the files of
+// this one, those that core writes, constant images, and objects of targets.
 static bool ours(const std::string& name, const ArtefactFiles& files) {
-  for (const char* known : {"program.json", "plan.json", "request.json", "metadata.json", "provenance.json"})
+  for (const char* known :
+       {"program.json", "plan.json", "request.json", "metadata.json", "provenance.json"})
     if (name == known) return true;
-  return files.contains(name) || name.ends_with("kernels.so") || (name.starts_with("constants.") && name.ends_with(".bin"));
+  return files.contains(name) || name.ends_with("kernels.so") ||
+         (name.starts_with("constants.") && name.ends_with(".bin"));
 }
 
 Status write_artefact(const std::string& folder, const ArtefactFiles& files) {
@@ -106,8 +106,9 @@ Status write_artefact(const std::string& folder, const ArtefactFiles& files) {
   if (there)
     for (const auto& entry : fs::directory_iterator(target, ec))
       if (const std::string name = entry.path().filename().string(); !ours(name, files))
-        return refuse("holds '" + name + "', which is no part of an artefact; nothing in it is overwritten",
-                      "name another output folder, or empty this one");
+        return refuse(
+            "holds '" + name + "', which is no part of an artefact; nothing in it is overwritten",
+            "name another output folder, or empty this one");
   const fs::path fresh = target.string() + ".new-" + std::to_string(getpid());
   const fs::path old = target.string() + ".old-" + std::to_string(getpid());
   fs::remove_all(fresh, ec);

@@ -1,11 +1,11 @@
 #include "core/pipeline/validate.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/diag/render.h"
 #include "core/pipeline/slots.h"
@@ -15,26 +15,40 @@ namespace {
 
 bool absent(const Diag& d) { return d.code == 1001 || d.code == 1012; }
 
-std::string_view without_prefix(std::string_view id) { return id.starts_with("tenon.") ? id.substr(6) : id; }
+std::string_view without_prefix(std::string_view id) {
+  return id.starts_with("tenon.") ? id.substr(6) : id;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
 
 class Validator {
  public:
-  Validator(const PipelineConfig& config, ImplementationIndex& index) : config_(config), index_(index) {}
+  Validator(const PipelineConfig& config, ImplementationIndex& index)
+      : config_(config), index_(index) {}
 
   Diags run() {
     for (const TargetConfig& t : config_.targets) target(t);
     for (const Step& s : config_.steps) {
-      if (const SlotStep* slot = slot_step(s.name)) slot_step_at(s, *slot);
-      else pass(s);
+      if (const SlotStep* slot = slot_step(s.name))
+        slot_step_at(s, *slot);
+      else
+        pass(s);
     }
     places();
     return sorted_and_capped(std::move(out_));
   }
 
  private:
-  void report(int code, const Loc& at, std::string what, std::string fix = "", std::vector<std::string> notes = {},
-              Severity severity = Severity::error) {
-    out_.push_back({.code = code, .loc = at, .what = std::move(what), .fix = std::move(fix), .notes = std::move(notes), .severity = severity});
+  void report(int code, const Loc& at, std::string what, std::string fix = "",
+              std::vector<std::string> notes = {}, Severity severity = Severity::error) {
+    out_.push_back({.code = code,
+                    .loc = at,
+                    .what = std::move(what),
+                    .fix = std::move(fix),
+                    .notes = std::move(notes),
+                    .severity = severity});
   }
 
   std::vector<std::string> ids(SlotKind slot) {
@@ -44,7 +58,8 @@ class Validator {
   }
 
   void options(const Implementation& impl, const OptionValues& values, SlotKind slot) {
-    const Status s = check_options(*impl.options, values, fmt::format("{} '{}'", name(slot), impl.id));
+    const Status s =
+        check_options(*impl.options, values, fmt::format("{} '{}'", name(slot), impl.id));
     out_.insert(out_.end(), s.errors().begin(), s.errors().end());
   }
 
@@ -58,10 +73,12 @@ class Validator {
     }
     const std::vector<std::string> known = ids(slot);
     const std::string near = did_you_mean(without_prefix(id), known);
-    std::vector<std::string> notes{fmt::format("{}s: {}", name(slot), known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")))};
+    std::vector<std::string> notes{fmt::format("{}s: {}", name(slot), listed(known))};
     notes.insert(notes.end(), r.errors()[0].notes.begin(), r.errors()[0].notes.end());
     report(2141, at, fmt::format("no {} is called '{}'", name(slot), id),
-           near.empty() ? "load its plugin: `plugins: {name: {path: ...}}` or --plugin-path" : fmt::format("did you mean '{}'?", near), std::move(notes));
+           near.empty() ? "load its plugin: `plugins: {name: {path: ...}}` or --plugin-path"
+                        : fmt::format("did you mean '{}'?", near),
+           std::move(notes));
     return std::nullopt;
   }
 
@@ -69,11 +86,13 @@ class Validator {
     const Loc& at = t.use.with_loc.file.empty() ? t.loc : t.use.with_loc;
     auto r = index_.find(SlotKind::target, t.use.with, at);
     if (r) return options(*r, t.use.options, SlotKind::target);
-    if (!absent(r.errors()[0])) return void(out_.insert(out_.end(), r.errors().begin(), r.errors().end()));
+    if (!absent(r.errors()[0]))
+      return void(out_.insert(out_.end(), r.errors().begin(), r.errors().end()));
     const std::vector<std::string> known = ids(SlotKind::target);
-    report(2143, at, fmt::format("target '{}' asks for '{}', and no plugin offers it", t.id, t.use.with),
+    report(2143, at,
+           fmt::format("target '{}' asks for '{}', and no plugin offers it", t.id, t.use.with),
            "planning works; to make code, load the plugin",
-           {fmt::format("targets that can be loaded: {}", known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")))}, Severity::warning);
+           {fmt::format("targets that can be loaded: {}", listed(known))}, Severity::warning);
   }
 
   void slot_step_at(const Step& s, const SlotStep& slot) {
@@ -90,11 +109,11 @@ class Validator {
       if (const auto impl = find(slot, b.with, at)) options(*impl, b.options, slot);
       return;
     }
-    if (!required || slot == SlotKind::frontend) return;  // a frontend is chosen by the file's ending
-    const std::vector<Implementation> all = index_.all(slot);
-    if (all.size() == 1) return options(all[0], b.options, slot);
-    report(2141, s.loc, fmt::format("step '{}' does not say which {}", s.id, name(slot)), fmt::format("write {}: {{with: ...}}", s.name),
-           {fmt::format("{}s: {}", name(slot), all.empty() ? "none" : fmt::format("{}", fmt::join(ids(slot), ", ")))});
+    if (!required || slot == SlotKind::frontend)
+      return;  // a frontend is chosen by the file's ending
+    report(2141, s.loc, fmt::format("step '{}' does not say which {}", s.id, name(slot)),
+           fmt::format("write {}: {{with: ...}}", s.name),
+           {fmt::format("{}s: {}", name(slot), listed(ids(slot)))});
   }
 
   void pass(const Step& s) {
@@ -103,7 +122,8 @@ class Validator {
     if (!r) return void(out_.insert(out_.end(), r.errors().begin(), r.errors().end()));
     options(*r, s.use.options, SlotKind::pass);
     const PassInfo& p = *r->pass;
-    order(s, {p.needs.begin(), p.needs.end()}, {p.gives.begin(), p.gives.end()}, {p.destroys.begin(), p.destroys.end()});
+    order(s, {p.needs.begin(), p.needs.end()}, {p.gives.begin(), p.gives.end()},
+          {p.destroys.begin(), p.destroys.end()});
   }
 
   void unknown_step(const Step& s, const Diag& why) {
@@ -112,7 +132,8 @@ class Validator {
     const std::string near = did_you_mean(s.name, known);
     std::vector<std::string> notes{fmt::format("steps: {}", fmt::join(known, ", "))};
     notes.insert(notes.end(), why.notes.begin(), why.notes.end());
-    report(2140, s.loc, fmt::format("unknown step '{}'", s.name), near.empty() ? "" : fmt::format("did you mean '{}'?", near), std::move(notes));
+    report(2140, s.loc, fmt::format("unknown step '{}'", s.name),
+           near.empty() ? "" : fmt::format("did you mean '{}'?", near), std::move(notes));
     order_known_ = false;  // it may have given anything
   }
 
@@ -123,8 +144,11 @@ class Validator {
     for (std::string_view fact : needs) {
       if (facts_.contains(fact) || !order_known_) continue;
       std::vector<std::string> notes;
-      if (const auto gone = destroyed_.find(fact); gone != destroyed_.end()) notes.push_back(fmt::format("step '{}' destroys it", gone->second));
-      report(2144, s.loc, fmt::format("step '{}' needs '{}', which no earlier step gives", s.id, fact), fix(fact, s), std::move(notes));
+      if (const auto gone = destroyed_.find(fact); gone != destroyed_.end())
+        notes.push_back(fmt::format("step '{}' destroys it", gone->second));
+      report(2144, s.loc,
+             fmt::format("step '{}' needs '{}', which no earlier step gives", s.id, fact),
+             fix(fact, s), std::move(notes));
       facts_.insert(std::string(fact));  // reported once
     }
     for (std::string_view fact : destroys) {
@@ -140,9 +164,11 @@ class Validator {
     for (const SlotStep& slot : slot_steps())
       if (std::ranges::find(slot.gives, fact) != slot.gives.end()) givers.emplace_back(slot.name);
     for (const Implementation& i : index_.all(SlotKind::pass))
-      if (std::ranges::find(i.pass->gives, fact) != i.pass->gives.end()) givers.emplace_back(without_prefix(i.id));
+      if (std::ranges::find(i.pass->gives, fact) != i.pass->gives.end())
+        givers.emplace_back(without_prefix(i.id));
     if (givers.empty()) return fmt::format("load a pass that gives '{}'", fact);
-    const auto later = std::ranges::find_if(config_.steps, [&](const Step& x) { return x.name == givers[0] && x.id != s.id; });
+    const auto later = std::ranges::find_if(
+        config_.steps, [&](const Step& x) { return x.name == givers[0] && x.id != s.id; });
     const bool move = later != config_.steps.end() && !destroyed_.contains(fact);
     return fmt::format("{} `{}` before step `{}`", move ? "move" : "insert", givers[0], s.id);
   }
@@ -154,9 +180,11 @@ class Validator {
       if (s.name != "import" && s.name != "plan" && s.name != "emit") continue;
       const auto [it, is_new] = first.emplace(s.name, &s);
       if (!is_new)
-        report(2145, s.loc, fmt::format("step '{}' stands twice", s.name), "keep one of them", {fmt::format("first at {}", place(it->second->loc))});
+        report(2145, s.loc, fmt::format("step '{}' stands twice", s.name), "keep one of them",
+               {fmt::format("first at {}", place(it->second->loc))});
       if (s.name == "import" && is_new && &s != &config_.steps.front())
-        report(2145, s.loc, "step 'import' is not the first", "move it to the top: it makes the module");
+        report(2145, s.loc, "step 'import' is not the first",
+               "move it to the top: it makes the module");
     }
   }
 
@@ -170,7 +198,9 @@ class Validator {
 
 }  // namespace
 
-Diags validate(const PipelineConfig& config, ImplementationIndex& index) { return Validator(config, index).run(); }
+Diags validate(const PipelineConfig& config, ImplementationIndex& index) {
+  return Validator(config, index).run();
+}
 
 bool has_errors(const Diags& all) {
   return std::ranges::any_of(all, [](const Diag& d) { return d.severity == Severity::error; });

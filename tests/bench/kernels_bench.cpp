@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "tenon/plugin.h"
@@ -174,7 +175,9 @@ void run(benchmark::State& state, const tir::Kernel& k, KernelFn fn, double flop
 }
 
 void* open_object(const std::vector<std::byte>& object, const char* dump) {
-  std::string path = dump ? dump : "/tmp/tenon-kernels-bench-XXXXXX";
+  std::string path =
+      dump ? dump
+           : (std::filesystem::temp_directory_path() / "tenon-kernels-bench-XXXXXX").string();
   if (!dump) close(mkstemp(path.data()));
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(object.data()),

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "tenon/plugin.h"
 #include "tests/support/native_target.h"
+#include "tests/support/registration.h"
 
 namespace tenon::test {
 
@@ -24,16 +24,7 @@ TempDir::~TempDir() {
 }
 
 const ExecutorInfo& graph_executor() {
-  static const ExecutorInfo info = [] {
-    void* plugin = dlopen(TENON_BUILD_DIR "/lib/tenon/abi-0/tenon-graph.so", RTLD_NOW | RTLD_LOCAL);
-    REQUIRE_MESSAGE(plugin != nullptr, dlerror());
-    auto* entry = reinterpret_cast<void (*)(Registration*)>(dlsym(plugin, "tenon_plugin_entry"));
-    REQUIRE(bool(entry));
-    Registration r;
-    entry(&r);
-    REQUIRE(r.executors.size() == 1);
-    return r.executors[0];
-  }();
+  static const ExecutorInfo info = registration_of("tenon-graph.so").executors.at(0);
   return info;
 }
 

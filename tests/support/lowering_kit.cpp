@@ -10,24 +10,14 @@
 #include <random>
 
 #include "tenon/eval.h"
-#include "tenon/plugin.h"
 #include "tests/support/native_target.h"
+#include "tests/support/registration.h"
 #include "tests/support/tir_interpreter.h"
 
 namespace tenon::test {
 
 const LoweringInfo& te_lowering() {
-  static const LoweringInfo info = [] {
-    const std::string path = TENON_BUILD_DIR "/lib/tenon/abi-0/tenon-te.so";
-    void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    REQUIRE_MESSAGE(plugin != nullptr, dlerror());
-    auto* entry = reinterpret_cast<void (*)(Registration*)>(dlsym(plugin, "tenon_plugin_entry"));
-    REQUIRE(bool(entry));
-    Registration r;
-    entry(&r);
-    REQUIRE(r.lowerings.size() == 1);
-    return r.lowerings[0];
-  }();
+  static const LoweringInfo info = registration_of("tenon-te.so").lowerings.at(0);
   return info;
 }
 

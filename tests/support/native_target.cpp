@@ -6,22 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tenon/plugin.h"
+#include "tests/support/registration.h"
 
 namespace tenon::test {
 
 const TargetInfo& llvm_target() {
-  static const TargetInfo info = [] {
-    const std::string path = TENON_BUILD_DIR "/lib/tenon/abi-0/tenon-llvm.so";
-    void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    REQUIRE_MESSAGE(plugin != nullptr, dlerror());
-    auto* entry = reinterpret_cast<void (*)(Registration*)>(dlsym(plugin, "tenon_plugin_entry"));
-    REQUIRE(bool(entry));
-    Registration r;
-    entry(&r);
-    REQUIRE(r.targets.size() == 1);
-    return r.targets[0];
-  }();
+  static const TargetInfo info = registration_of("tenon-llvm.so").targets.at(0);
   return info;
 }
 

@@ -119,8 +119,9 @@ struct DivMod {
 DivMod floor_div(DType t, Lane a, Lane b) {
   if (cut(t, b) == 0) return {0, 0};
   if (!is_signed(t)) return {a / b, a % b};
-  const __int128 x = extend(t, a), y = extend(t, b);
-  __int128 q = x / y, r = x % y;
+  __extension__ using Wide = __int128;
+  const Wide x = extend(t, a), y = extend(t, b);
+  Wide q = x / y, r = x % y;
   if (r != 0 && (r < 0) != (y < 0)) q -= 1, r += y;
   return {static_cast<Lane>(q), static_cast<Lane>(r)};
 }

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-const std::string head = "tenon: 1\ntargets: {t: {with: llvm}}\npools: {p: {}}\nsteps: ";
+const std::string head = "tenon: 1\ndefaults: {lower: te}\ntargets: {t: {with: llvm}}\npools: {p: {}}\nsteps: ";
 
 Diags check(const std::string& text, ImplementationIndex& index) {
   const MemoryFiles files{{"p.yaml", text}};
@@ -58,19 +58,19 @@ TEST_CASE("validate: unknown steps and implementations name the near ones") {
   CHECK(step.code == 2140);
   CHECK(step.what == "unknown step 'fuse-opps'");
   CHECK(step.fix == "did you mean 'fuse-ops'?");
-  CHECK(step.loc == Loc{"p.yaml", 4, 9, 18});
+  CHECK(step.loc == Loc{"p.yaml", 5, 9, 18});
   CHECK(step.notes[0].find("import, lower, plan, emit") != std::string::npos);
   const Diag planner = one(head + "[infer-shapes, fuse-ops, {lower: {with: te}}, {plan: {with: gredy}}]\n");
   CHECK(planner.code == 2141);
   CHECK(planner.fix == "did you mean 'greedy'?");
   CHECK(planner.notes[0] == "planners: greedy, naive");
-  CHECK(planner.loc.line == 4);
+  CHECK(planner.loc.line == 5);
   CHECK(one(head + "[infer-shapes, fuse-ops, {lower: {with: te, schedule: tiles}}]\n").what == "no lowering is called 'tiles'");
   CHECK(one(head + "[infer-shapes, fuse-ops, {lower: {with: te, on: {t: {with: x}}}}]\n").what == "no lowering is called 'x'");
   CHECK(one(head + "[infer-shapes, fuse-ops, {lower: {with: te}}, {plan: {with: naive, else: [greedy, x]}}]\n").what == "no planner is called 'x'");
 }
 
-TEST_CASE("validate: without `with`, the only implementation is taken, several need a choice") {
+TEST_CASE("validate: without `with`, the default is taken; without a default, a choice is asked for") {
   CHECK(check(head + "[infer-shapes, fuse-ops, lower]\n").empty());
   const Diag d = one(head + "[infer-shapes, fuse-ops, lower, plan]\n");
   CHECK(d.what == "step 'plan' does not say which planner");
@@ -93,7 +93,7 @@ TEST_CASE("validate: a wrong order names the fix") {
   CHECK(missing.code == 2144);
   CHECK(missing.what == "step 'fuse-ops' needs 'shapes-static', which no earlier step gives");
   CHECK(missing.fix == "insert `infer-shapes` before step `fuse-ops`");
-  CHECK(missing.loc == Loc{"p.yaml", 4, 17, 25});
+  CHECK(missing.loc == Loc{"p.yaml", 5, 17, 25});
   CHECK(one(head + "[import, fuse-ops, infer-shapes]\n").fix == "move `infer-shapes` before step `fuse-ops`");
   CHECK(one(head + "[infer-shapes, fuse-ops, {plan: {with: greedy}}]\n").fix == "insert `lower` before step `plan`");
   const Diag destroyed = one(head + "[infer-shapes, fuse-ops, acme.unfuse, lower]\n");

@@ -38,8 +38,7 @@ Status compile_kernels(Compilation& c) {
 
 Status step_emit(Compilation& c, const Step& step) {
   if (Status s = resolve_targets(c); !s) return s;
-  auto executor =
-      c.session.executor(step.use.with.empty() ? "graph" : step.use.with, step.use.with_loc);
+  auto executor = c.session.executor(step.use.with, step.use.with_loc);
   if (!executor) return executor.errors();
   auto input = planning_input(c.module, c.config.memory);
   if (!input) return input.errors();

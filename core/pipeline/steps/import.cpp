@@ -16,10 +16,11 @@ Status check_shapes(const Compilation& c, const Module& m) {
     for (const NodeResult& p : m.main()->body.entry->results)
       fits = fits || (p.name == name && p.type == TensorType(p.type.dtype, shape));
     if (!fits)
-      return Diag{.code = 7006,
-                  .loc = {c.model, 0, 0},
-                  .what = "the shape given for '" + name + "' is not that of an input of this module",
-                  .fix = "a module in text form has fixed shapes: leave --shape out, or edit the file"};
+      return Diag{
+          .code = 7006,
+          .loc = {c.model, 0, 0},
+          .what = "the shape given for '" + name + "' is not that of an input of this module",
+          .fix = "a module in text form has fixed shapes: leave --shape out, or edit the file"};
   }
   return {};
 }
@@ -34,7 +35,10 @@ Status step_import(Compilation& c, const Step& step) {
     auto m = parse_module(*text, c.model, c.session.ops());
     if (!m) return m.errors();
     if (!m->main())
-      return Diag{.code = 7004, .loc = {c.model, 0, 0}, .what = "the module has no function @main", .fix = "add one"};
+      return Diag{.code = 7004,
+                  .loc = {c.model, 0, 0},
+                  .what = "the module has no function @main",
+                  .fix = "add one"};
     if (Status s = check_shapes(c, *m); !s) return s;
     c.module = std::move(*m);
     return {};
@@ -42,6 +46,7 @@ Status step_import(Compilation& c, const Step& step) {
   auto frontend = step.use.with.empty() ? c.session.frontend_for(extension)
                                         : c.session.frontend(step.use.with, step.use.with_loc);
   if (!frontend) return frontend.errors();
+  c.frontend = (*frontend)->id;
   auto m = (*frontend)->import({c.model, c.shapes, c.session.ops(), step.use.options});
   if (!m) return m.errors();
   c.module = std::move(*m);

@@ -19,8 +19,7 @@ OptionValues options_for(const LoweringInfo& info, const OptionValues& all) {
 
 Result<const LoweringInfo*> part(Compilation& c, const Binding& b, const char* name) {
   auto it = b.parts.find(name);
-  const std::string id = it != b.parts.end() ? it->second : b.with.empty() ? "te" : b.with;
-  return c.session.lowering(id, b.with_loc);
+  return c.session.lowering(it != b.parts.end() ? it->second : b.with, b.with_loc);
 }
 
 Diag no_part(const Binding& b, const LoweringInfo& info, const char* name) {

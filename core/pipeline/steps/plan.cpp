@@ -59,7 +59,7 @@ Status step_plan(Compilation& c, const Step& step) {
   }();
   if (!input) return input.errors();
 
-  std::vector<std::string> chain{step.use.with.empty() ? "greedy" : step.use.with};
+  std::vector<std::string> chain{step.use.with};
   chain.insert(chain.end(), step.otherwise.begin(), step.otherwise.end());
   Diags errors;
   for (std::size_t i = 0; i < chain.size(); ++i) {

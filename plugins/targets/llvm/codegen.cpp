@@ -53,7 +53,7 @@ void optimise(llvm::Module& m, llvm::TargetMachine& machine) {
 
 /// Keeps the first error that LLVM reports, instead of printing it and exiting.
 struct FirstError : llvm::DiagnosticHandler {
-  explicit FirstError(std::string& to) : to(to) {}
+  explicit FirstError(std::string& where) : to(where) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& d) override {
     if (d.getSeverity() == llvm::DS_Error && to.empty()) {
       llvm::raw_string_ostream os(to);

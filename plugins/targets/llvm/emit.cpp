@@ -134,7 +134,7 @@ class KernelEmitter {
   }
 
   // --- expressions
-  // -------------------------------------------------------------------------------------------------
+  // --------------------------------------------------------------------------------
 
   /// Evaluates the roots at this point of the code. Shared subexpressions of one statement are
   /// computed once; those of several statements are left to early-cse, which knows about the stores
@@ -213,7 +213,7 @@ class KernelEmitter {
   V value(tir::ExprId id) { return id == tir::none ? nullptr : memo_[id]; }
 
   // --- statements
-  // --------------------------------------------------------------------------------------------------
+  // --------------------------------------------------------------------------------
 
   void statements(const std::vector<tir::StmtId>& list) {
     for (tir::StmtId id : list) statement(k_.stmts[id]);

@@ -2,11 +2,9 @@
 // first compile.
 #include "tenon/plugin.h"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
-
 #include "cpu.h"
 #include "impl.h"
+#include "tenon/implementation.h"
 
 namespace {
 
@@ -34,29 +32,13 @@ tenon::Result<tenon::TargetFacts> facts(std::string_view name, const tenon::Opti
   return errors;
 }
 
-/// The folder that holds this plugin.
-std::string own_folder() {
-  Dl_info info{};
-  if (!dladdr(reinterpret_cast<void*>(&facts), &info) || !info.dli_fname) return ".";
-  const std::string path = info.dli_fname;
-  const auto slash = path.rfind('/');
-  return slash == path.npos ? "." : path.substr(0, slash);
-}
-
 tenon::Result<std::vector<std::byte>> compile(std::span<const tenon::tir::Kernel* const> kernels,
                                               const tenon::TargetFacts& f, unsigned threads) {
-  const std::string path = own_folder() + "/llvm/tenon-llvm-impl.so";
-  // Never closed; a second dlopen of the same file is cheap.
-  void* impl = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* entry = impl ? dlsym(impl, "tenon_llvm_impl") : nullptr;
-  if (!entry) {
-    const char* why = dlerror();
-    return tenon::Diag{.code = 6101,
-                       .what = fmt::format("cannot load the LLVM half of tenon.llvm, {}: {}", path,
-                                           why ? why : "?"),
-                       .fix = "install LLVM 19 (libllvm19), or use the target tenon.c"};
-  }
-  return reinterpret_cast<decltype(&tenon_llvm_impl)>(entry)()(kernels, f, threads);
+  auto entry = tenon::load_implementation(
+      reinterpret_cast<const void*>(&facts), "llvm/tenon-llvm-impl.so", "tenon_llvm_impl",
+      "install LLVM 19 (libllvm19)");
+  if (!entry) return entry.errors();
+  return reinterpret_cast<decltype(&tenon_llvm_impl)>(*entry)()(kernels, f, threads);
 }
 
 void describe(tenon::Registration& r) {

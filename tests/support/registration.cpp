@@ -1,0 +1,19 @@
+#include "tests/support/registration.h"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+namespace tenon::test {
+
+Registration registration_of(const std::string& file) {
+  void* plugin =
+      dlopen((TENON_BUILD_DIR "/lib/tenon/abi-0/" + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE_MESSAGE(plugin != nullptr, dlerror());
+  auto* entry = reinterpret_cast<void (*)(Registration*)>(dlsym(plugin, "tenon_plugin_entry"));
+  REQUIRE(bool(entry));
+  Registration r;
+  entry(&r);
+  return r;
+}
+
+}  // namespace tenon::test

@@ -1,0 +1,16 @@
+// What a built plugin registers, without a session, for tests of one implementation.
+#ifndef TENON_TESTS_SUPPORT_REGISTRATION_H
+#define TENON_TESTS_SUPPORT_REGISTRATION_H
+
+#include <string>
+
+#include "tenon/plugin.h"
+
+namespace tenon::test {
+
+/// Of build/lib/tenon/abi-N/`file`, never unloaded. Fails the test when it cannot be loaded.
+Registration registration_of(const std::string& file);
+
+}  // namespace tenon::test
+
+#endif
