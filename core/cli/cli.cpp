@@ -28,6 +28,7 @@ std::vector<Verb> verbs() {
       {"pipeline", "Shipped pipelines", add_pipeline},
       {"board", "Shipped boards", add_board},
       {"op", "Ops", add_op},
+      {"kit", "Check a plugin against its contract", add_kit},
       {"explain", "The page of an error code", add_explain},
   };
 }
@@ -142,34 +143,27 @@ Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>&
   return out;
 }
 
-std::string size_text(std::uint64_t bytes) {
-  if (bytes < 10240) return fmt::format("{} B", bytes);
-  double v = static_cast<double>(bytes) / 1024;
-  const char* unit = "KiB";
-  for (const char* next : {"MiB", "GiB", "TiB"}) {
-    if (v < 1024) break;
-    v /= 1024;
-    unit = next;
-  }
-  return fmt::format("{:.{}f} {}", v, v < 100 ? 2 : 1, unit);
-}
-
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   const auto columns = [](const std::string& cell) { return code_points(cell).size(); };
+  const auto numeric = [](const std::string& cell) {
+    return cell.empty() || cell == "-" || (cell[0] >= '0' && cell[0] <= '9');
+  };
   std::vector<std::size_t> width;
+  std::vector<char> numbers;  // per column: all below the heading are numbers
   for (const auto& r : rows)
     for (std::size_t c = 0; c < r.size(); ++c) {
       width.resize(std::max(width.size(), c + 1));
+      numbers.resize(width.size(), 1);
       width[c] = std::max(width[c], columns(r[c]));
+      if (&r != &rows[0] && !numeric(r[c])) numbers[c] = 0;
     }
   std::string out;
   for (const auto& r : rows) {
     std::string line;
     for (std::size_t c = 0; c < r.size(); ++c) {
-      const bool number = !r[c].empty() && r[c][0] >= '0' && r[c][0] <= '9';
       const std::string gap(width[c] - columns(r[c]), ' ');
       const std::string cell = printable(r[c]);  // a line break in a name makes no row
-      line += (number ? gap + cell : cell + gap) + "  ";
+      line += (numbers[c] ? gap + cell : cell + gap) + "  ";
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += line + "\n";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/plugin_host/search.h"
+#include "core/support/size_text.h"
 #include "tenon/diag.h"
 #include "tenon/type.h"
 
@@ -69,11 +70,8 @@ Result<std::map<std::string, std::string>> name_values(const std::vector<std::st
                                                        std::string_view option);
 Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>& items);
 
-/// 1234567 -> "1.18 MiB"; below 10 KiB in bytes.
-std::string size_text(std::uint64_t bytes);
-
-/// Rows of cells as a table with aligned columns; numbers (cells that start with a digit) to the
-/// right.
+/// Rows of cells as a table with aligned columns, the first row being the heading; columns of
+/// numbers (cells that start with a digit) to the right.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace tenon::cli

@@ -86,8 +86,9 @@ int run(Context& ctx, const Args& a) {
   if (!files) return ctx.report(files.errors());
   auto fills = name_values(a.fills, "--fill");
   if (!fills) return ctx.report(fills.errors());
-  const std::uint32_t flags =
-      (a.poison ? TN_POISON | TN_GUARD : 0u) | (a.profile ? TN_PROFILE : 0u);
+  std::uint32_t flags = 0;
+  if (a.poison) flags |= TN_POISON | TN_GUARD;
+  if (a.profile) flags |= TN_PROFILE;
   auto runner = Runner::open(a.folder, a.threads, flags);
   if (!runner) return ctx.report(runner.errors());
   if (a.verify)

@@ -22,6 +22,7 @@ void add_pass(CLI::App& app, Context& ctx);
 void add_pipeline(CLI::App& app, Context& ctx);
 void add_board(CLI::App& app, Context& ctx);
 void add_op(CLI::App& app, Context& ctx);
+void add_kit(CLI::App& app, Context& ctx);
 void add_explain(CLI::App& app, Context& ctx);
 
 }  // namespace tenon::cli

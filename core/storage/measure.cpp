@@ -8,23 +8,23 @@ namespace {
 
 struct Event {
   std::uint32_t step;
-  std::uint64_t bytes;
-  bool up;
+  std::uint64_t bytes, granules;  ///< what is occupied, and that in whole granules
+  bool part, up;
 };
 
-void add_events(std::vector<Event>& events, std::uint32_t first, std::uint32_t end,
-                std::uint64_t bytes) {
-  if (first >= end) return;
-  events.push_back({first, bytes, true});
-  events.push_back({end, bytes, false});
-}
+/// Bytes occupied in one step. Whole tokens begin at multiples of the granule and so take whole
+/// granules from each other; a part may stand in the unused end of another token's last granule.
+struct Sums {
+  std::uint64_t bytes = 0, granules = 0, parts = 0;
 
-// Without hints in play, whole granules are taken; a part may share the granule of another token's
-// end.
-bool plain(const StorageRequest& r) {
-  return r.joins.empty() && std::all_of(r.tokens.begin(), r.tokens.end(),
-                                        [](const auto& t) { return t.parts.empty(); });
-}
+  void add(const Event& e) {
+    const std::uint64_t sign = e.up ? 1 : UINT64_MAX;  // unsigned arithmetic wraps back
+    bytes += sign * e.bytes;
+    granules += sign * e.granules;
+    parts += sign * (e.part ? 1 : 0);
+  }
+  std::uint64_t needed() const { return parts ? bytes : granules; }
+};
 
 std::uint64_t coarsest_common_granule(const StorageRequest& r, const StorageToken& t) {
   std::uint64_t g = UINT64_MAX;
@@ -41,30 +41,28 @@ std::uint64_t add_capped(std::uint64_t a, std::uint64_t b) {
 MaxLive max_live(const StorageRequest& r, std::span<const char> in) {
   std::vector<char> joined(r.tokens.size(), 0);
   for (const TokenJoin& j : r.joins) joined[j.a] = 1;
-  const bool whole = plain(r);
   std::vector<Event> events;
   for (std::uint32_t i = 0; i < r.tokens.size(); ++i) {
     const StorageToken& t = r.tokens[i];
     if (!in[i] || t.size == 0) continue;
     const std::uint32_t last = std::max(t.end, t.first + 1) - (joined[i] ? 1 : 0);
-    if (t.parts.empty())
-      add_events(events, t.first, last,
-                 whole ? round_up_to(t.size, coarsest_common_granule(r, t)) : t.size);
-    for (const TokenPart& p : t.parts)
-      add_events(events, p.first, std::min(p.end, last), p.hi - p.lo);
+    const std::uint64_t granule = coarsest_common_granule(r, t);
+    const auto add = [&](std::uint32_t first, std::uint32_t end, std::uint64_t bytes, bool part) {
+      if (first >= end) return;
+      const std::uint64_t granules = part ? bytes : round_up_to(bytes, granule);
+      events.push_back({first, bytes, granules, part, true});
+      events.push_back({end, bytes, granules, part, false});
+    };
+    if (t.parts.empty()) add(t.first, last, t.size, false);
+    for (const TokenPart& p : t.parts) add(p.first, std::min(p.end, last), p.hi - p.lo, true);
   }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return a.step != b.step ? a.step < b.step : a.up < b.up;
-  });
+  std::ranges::sort(events, {}, &Event::step);
   MaxLive best;
-  std::uint64_t now = 0;
-  for (const Event& e : events) {
-    if (!e.up) {
-      now -= e.bytes;
-      continue;
-    }
-    now += e.bytes;
-    if (now > best.bytes) best = {now, e.step};
+  Sums now;
+  for (std::size_t k = 0; k < events.size();) {
+    const std::uint32_t step = events[k].step;
+    for (; k < events.size() && events[k].step == step; ++k) now.add(events[k]);
+    if (now.needed() > best.bytes) best = {now.needed(), step};
   }
   return best;
 }

@@ -123,6 +123,7 @@ int Run::offer(const tn_slot* slots, std::uint64_t bound) {
     best_ = std::move(p);
     best_.optimal = optimal;
     have_ = true;
+    if (settings_.better) settings_.better(best_);
   }
   best_.optimal = best_.optimal || cannot_be_better(best_);
   return best_.optimal ? 1 : 0;

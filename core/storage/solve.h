@@ -36,6 +36,8 @@ struct SolveSettings {
   /// A further judgement of each offer that passed judge_slots: with a module, judge_values over
   /// its values.
   std::function<Status(const StoragePlan&)> judge;
+  /// Told of each plan that is better than those before it, with its figures. For progress.
+  std::function<void(const StoragePlan&)> better;
 };
 
 struct Solved {

@@ -1,9 +1,9 @@
-// The loop over steps: facts, verifier, exceptions, instruments, places. Passes and slot bodies are made up here.
-#include "core/pipeline/run.h"
-
+// The loop over steps: facts, verifier, exceptions, instruments, places. Passes and slot bodies are
+// made up here.
 #include <doctest/doctest.h>
 
 #include "core/diag/render.h"
+#include "core/pipeline/run.h"
 #include "core/plugin_host/session.h"
 #include "tenon/rewrite.h"
 #include "tenon/text.h"
@@ -18,7 +18,8 @@ void fill(Module& m, bool symbolic = false) {
   if (symbolic) m.symbols.push_back({.name = "n"});
   Function f{.name = "main"};
   Builder b(m, f);
-  const Value x = b.params({{.type = {DType::f32, {symbolic ? Dim::symbol(0) : Dim(2)}}, .name = "x"}})[0];
+  const Value x =
+      b.params({{.type = {DType::f32, {symbolic ? Dim::symbol(0) : Dim(2)}}, .name = "x"}})[0];
   const Value y = b.make("relu", {x});
   f.body.nodes = b.take();
   f.body.results = {y};
@@ -43,18 +44,28 @@ struct Bench {
       };
   }
   void load(const std::string& steps) {
-    const MemoryFiles files{{"p.yaml", "tenon: 1\ntargets: {t: {with: llvm}}\npools: {p: {}}\nsteps:\n" + steps}};
+    const MemoryFiles files{
+        {"p.yaml", "tenon: 1\ntargets: {t: {with: llvm}}\npools: {p: {}}\nsteps:\n" + steps}};
     auto c = load_pipeline(files, {.pipeline = "p.yaml", .board = "", .set = {}, .share = {}});
     if (!c) FAIL(c.errors()[0].what);
     config = *std::move(c);
   }
-  void pass(std::string id, Status (*run)(Module&, PassContext&), std::vector<std::string> gives = {}, std::vector<std::string> needs = {}) {
-    index.add({.id = std::move(id), .doc = "d", .needs = std::move(needs), .gives = std::move(gives), .destroys = {}, .options = {}, .run = run});
+  void pass(std::string id, Status (*body)(Module&, PassContext&),
+            std::vector<std::string> gives = {}, std::vector<std::string> needs = {}) {
+    index.add({.id = std::move(id),
+               .doc = "d",
+               .needs = std::move(needs),
+               .gives = std::move(gives),
+               .destroys = {},
+               .options = {},
+               .run = body});
   }
   Compilation compilation() { return {config, session, session.ops()}; }
   Diags run(Instruments in = {}) {
     Compilation c = compilation();
-    in.print = [this](const Step& s, std::string_view text) { printed += "after " + s.id + ": " + std::string(text); };
+    in.print = [this](const Step& s, std::string_view text) {
+      printed += "after " + s.id + ": " + std::string(text);
+    };
     return run_pipeline(c, index, bodies, in).errors();
   }
 };
@@ -98,8 +109,11 @@ TEST_CASE("run: parts that a body files stand under its step") {
 
 TEST_CASE("run: a failing pass is reported at its line, once, and stops the rest") {
   Bench b;
-  b.pass("acme.fail", [](Module&, PassContext&) { return Status(Diag{.code = 3100, .what = "no"}); });
-  b.pass("acme.fail-in-model", [](Module&, PassContext&) { return Status(Diag{.code = 3100, .loc = {"m.onnx", 0}, .what = "no"}); });
+  b.pass("acme.fail",
+         [](Module&, PassContext&) { return Status(Diag{.code = 3100, .what = "no"}); });
+  b.pass("acme.fail-in-model", [](Module&, PassContext&) {
+    return Status(Diag{.code = 3100, .loc = {"m.onnx", 0}, .what = "no"});
+  });
   b.load("  - import\n  - acme.fail\n  - emit\n");
   Diags d = b.run();
   REQUIRE(d.size() == 1);
@@ -154,7 +168,8 @@ TEST_CASE("run: facts are recomputed on the module, not believed") {
   b.load("  - import\n  - acme.liar\n");
   d = b.run();
   CHECK(d[0].code == 3903);
-  CHECK(d[0].what == "pass 'acme.liar' says that it gives 'kernels-lowered', and that does not hold after it");
+  CHECK(d[0].what ==
+        "pass 'acme.liar' says that it gives 'kernels-lowered', and that does not hold after it");
 }
 
 TEST_CASE("run: facts of plugins are remembered until destroyed") {
@@ -168,11 +183,13 @@ TEST_CASE("run: facts of plugins are remembered until destroyed") {
 TEST_CASE("run: print-after prints what changed, or that nothing did; stop-after stops") {
   Bench b;
   b.load("  - import\n  - simplify\n  - acme.tag\n  - dead-code\n");
-  CHECK(b.run({.print_after = {"import", "simplify"}, .stop_after = "acme.tag", .print = {}}).empty());
+  CHECK(b.run({.print_after = {"import", "simplify"}, .stop_after = "acme.tag", .print = {}})
+            .empty());
   CHECK(b.printed.starts_with("after import: "));
   CHECK(b.printed.find("relu") != std::string::npos);
   CHECK(b.printed.ends_with("after simplify: (unchanged)\n"));
-  CHECK(b.run({.print_after = {}, .stop_after = "simplfy", .print = {}})[0].fix == "did you mean 'simplify'?");
+  CHECK(b.run({.print_after = {}, .stop_after = "simplfy", .print = {}})[0].fix ==
+        "did you mean 'simplify'?");
   CHECK(b.run({.print_after = {"nothing"}, .stop_after = "", .print = {}})[0].code == 2146);
   b.printed.clear();
   CHECK(b.run({.print_after = {"*"}, .stop_after = "", .print = {}}).empty());
@@ -201,7 +218,12 @@ TEST_CASE("run_pass: options, facts and the verifier stand around a single pass 
   Bench b;
   Module m(b.session.ops());
   fill(m, true);
-  const PassInfo needs{.id = "acme.p", .doc = "d", .needs = {"shapes-static"}, .gives = {}, .destroys = {}, .options = {},
+  const PassInfo needs{.id = "acme.p",
+                       .doc = "d",
+                       .needs = {"shapes-static"},
+                       .gives = {},
+                       .destroys = {},
+                       .options = {},
                        .run = [](Module&, PassContext&) { return Status(); }};
   CHECK(run_pass(m, needs, {}).errors()[0].code == 3902);
   PassInfo fine = needs;
@@ -213,7 +235,7 @@ TEST_CASE("run_pass: options, facts and the verifier stand around a single pass 
 TEST_CASE("facts: each holds exactly where it says") {
   Bench b;
   Module m(b.session.ops());
-  CHECK(holds("shapes-static", m));  // nothing is not static
+  CHECK(holds("shapes-static", m));          // nothing is not static
   CHECK_FALSE(holds("primitives-only", m));  // there is no main
   fill(m);
   CHECK(holds("shapes-static", m));
@@ -229,8 +251,10 @@ TEST_CASE("facts: each holds exactly where it says") {
   plan.request_hash = "abc";
   m.plan = std::make_shared<const StoragePlan>(plan);
   CHECK(holds("memory-planned", m));
-  CHECK(holds("memory-planned", m, {.request_hash = [](const Module&) { return std::string("abc"); }}));
-  CHECK_FALSE(holds("memory-planned", m, {.request_hash = [](const Module&) { return std::string("abd"); }}));
+  CHECK(holds("memory-planned", m,
+              {.request_hash = [](const Module&) { return std::string("abc"); }}));
+  CHECK_FALSE(holds("memory-planned", m,
+                    {.request_hash = [](const Module&) { return std::string("abd"); }}));
 
   Module empty(b.session.ops());
   Function f{.name = "main"};

@@ -27,6 +27,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __cplusplus
+#include <exception>
+#endif
 
 #include "tenon/c/descriptor.h"
 
@@ -148,7 +151,30 @@ TN_EXTERN_C TN_EXPORT const tn_planner* tenon_planner_at(uint32_t i);
 
 #define TN_NO_OPTIONS 0
 
-/* At file scope, once per plugin: writes the descriptor and exports the planner.
+/* What TENON_PLANNER exports: in C++ a function around plan() that lets no exception out. */
+#if defined(__cplusplus) && defined(__cpp_exceptions)
+namespace tenon {
+namespace detail {
+template <int (*Plan)(const tn_request*, const tn_host*)>
+int guarded_plan(const tn_request* q, const tn_host* h) noexcept {
+  try {
+    return Plan(q, h);
+  } catch (const std::exception& e) {
+    h->say(h, UINT32_MAX, e.what());
+  } catch (...) {
+    h->say(h, UINT32_MAX, "an exception of unknown type");
+  }
+  return TN_FAILED;
+}
+}  // namespace detail
+}  // namespace tenon
+#define TN_GUARDED_PLAN(plan_) tenon::detail::guarded_plan<plan_>
+#else
+#define TN_GUARDED_PLAN(plan_) plan_
+#endif
+
+/* At file scope, once per plugin: writes the descriptor and exports the planner. In C++ an
+ * exception that leaves plan_ becomes TN_FAILED with its text.
  *
  *   TENON_PLANNER("acme.first-fit", "1.0.0", "one line of doc", TN_POOLS | TN_PINS, plan_fn, opts)
  *
@@ -162,7 +188,7 @@ TN_EXTERN_C TN_EXPORT const tn_planner* tenon_planner_at(uint32_t i);
                                            understands_,                                      \
                                            options_,                                          \
                                            (uint32_t)(sizeof(options_) / sizeof(tn_option)),  \
-                                           plan_};                                            \
+                                           TN_GUARDED_PLAN(plan_)};                           \
     return i == 0 ? &the_planner : NULL;                                                      \
   }                                                                                           \
   TN_EXTERN_C TN_EXPORT const tn_planner* tenon_planner_at(uint32_t i)

@@ -1,0 +1,66 @@
+#include "core/cli/planning.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/support/files.h"
+
+namespace tenon::cli {
+
+Result<std::vector<StoragePool>> pools_from(const std::vector<std::string>& texts) {
+  std::vector<StoragePool> out;
+  for (const std::string& t : texts) {
+    auto p = pool_from_text(t);
+    if (!p) return p.errors();
+    out.push_back(std::move(*p));
+  }
+  return out;
+}
+
+Result<RequestFile> read_request(const std::string& path, const std::vector<StoragePool>& pools) {
+  auto text = DiskFiles().read(path);
+  if (!text) return text.errors();
+  return load_request(*text, path, storage_format(path), pools);
+}
+
+Result<std::chrono::milliseconds> duration_from(std::string_view text) {
+  double n = 0;
+  auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  const std::string_view unit(p, static_cast<std::size_t>(text.data() + text.size() - p));
+  if (ec != std::errc() || n <= 0 || n > 1e9 || (unit != "s" && unit != "ms" && !unit.empty()))
+    return Diag{.code = 2151,
+                .loc = {},
+                .what = fmt::format("'{}' is not a time", text),
+                .fix = "write 10s or 250ms"};
+  return std::chrono::milliseconds(static_cast<std::int64_t>(unit == "ms" ? n : n * 1000));
+}
+
+Result<ChosenPlanner> choose_planner(const Context& ctx, const std::string& name) {
+  SessionOptions options = ctx.session_options();
+  const bool file = name.find('/') != name.npos || name.ends_with(".so");
+  if (file) options.named.push_back({"", join_path(options.project_dir, name), {}});
+  auto session = open_session(options);
+  if (!session) return session.errors();
+  ChosenPlanner c{std::make_unique<Session>(std::move(*session)), nullptr};
+  if (!file) {
+    auto p = c.session->planner(name);
+    if (!p) return p.errors();
+    c.planner = *p;
+    return c;
+  }
+  const std::string wanted = options.named.back().path;
+  for (const PlannerInfo* p : c.session->planners())
+    if (p->file == wanted) c.planner = p;
+  if (!c.planner) {
+    Diag none{.code = 1012,
+              .loc = {wanted, 0, 0},
+              .what = "the plugin offers no planner",
+              .fix = "name one that does"};
+    for (const Diag& w : c.session->warnings()) none.notes.push_back(w.what);
+    return none;
+  }
+  return c;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,43 @@
+// What the verbs that work on requests and planners share.
+#ifndef TENON_CORE_CLI_PLANNING_H
+#define TENON_CORE_CLI_PLANNING_H
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cli/cli.h"
+#include "core/pipeline/steps/planning.h"
+#include "core/plugin_host/session.h"
+#include "core/storage/files.h"
+#include "core/storage/solve.h"
+
+namespace tenon::cli {
+
+inline constexpr const char* pool_help =
+    "NAME:SIZE (bytes, KiB, MiB), may be repeated; CSV: the pools, without it one pool p0 without "
+    "capacity; JSON: another capacity of a pool of the request";
+
+/// Pools from --pool NAME:SIZE.
+Result<std::vector<StoragePool>> pools_from(const std::vector<std::string>& texts);
+Result<RequestFile> read_request(const std::string& path, const std::vector<StoragePool>& pools);
+/// "10s", "250ms" or "2" (seconds). TN2151.
+Result<std::chrono::milliseconds> duration_from(std::string_view text);
+
+/// An id of the session, or the path of a planner plugin (with a `/`, or ending in .so).
+struct ChosenPlanner {
+  std::unique_ptr<Session> session;
+  const PlannerInfo* planner = nullptr;
+};
+Result<ChosenPlanner> choose_planner(const Context& ctx, const std::string& name);
+
+// Verbs of `tenon plan` that have files of their own.
+void add_plan_compare(CLI::App& plan, Context& ctx);
+void add_plan_merge(CLI::App& plan, Context& ctx);
+void add_plan_show(CLI::App& plan, Context& ctx);
+
+}  // namespace tenon::cli
+
+#endif

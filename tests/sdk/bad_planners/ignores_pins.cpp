@@ -1,0 +1,14 @@
+// random
+// Treats pinned tokens like others, when they are small.
+#include "first_fit.hpp"
+
+static int plan(const tn_request* q, const tn_host* h) {
+  std::vector<tn_slot> slots;
+  const int status = bad::first_fit(*q, h, bad::in_order(*q), slots);
+  if (status != TN_OK) return status;
+  for (std::uint32_t i = 0; i < q->n_tokens; ++i)
+    if (tn_token_at(q, i)->at != TN_ANY && tn_token_at(q, i)->size < 32) slots[i].offset = 0;
+  return h->offer(h, slots.data(), 0), TN_OK;
+}
+
+BAD_PLANNER("ignores-pins", "Moves pinned tokens");
