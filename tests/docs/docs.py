@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The documents keep their promises. Usage: docs.py <repository> <build> <check>
 
-tour    every command of the README's `sh tour` block runs and exits 0
+tour    every command of every `sh tour` block runs and exits 0
 yaml    every YAML block that is a whole file (begins with `tenon: 1`) passes `tenon validate`
 links   every relative link of every Markdown file leads somewhere
 rooms   every room has a README of at most 80 lines; every pass says Before, After, Cost
@@ -25,15 +25,24 @@ def blocks(text, info):
 
 
 def tour():
-    (block,) = blocks((root / "README.md").read_text(), "sh tour")
-    env = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}")
-    with tempfile.TemporaryDirectory() as where:
-        for line in block.splitlines():
-            command = line.split("#")[0].strip().replace("sdk/examples/", f"{root}/sdk/examples/")
-            if command:
-                r = subprocess.run(command, shell=True, cwd=where, env=env, capture_output=True, text=True)
+    """One folder for the blocks of one document, in order. `sdk/examples/` is this repository's; PREFIX an installed Tenon."""
+    with tempfile.TemporaryDirectory() as top:
+        prefix = pathlib.Path(top) / "prefix"
+        subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, capture_output=True)
+        n = 0
+        for doc in documents():
+            commands = [c for b in blocks(doc.read_text(), "sh tour") for c in b.splitlines()]
+            where = pathlib.Path(tempfile.mkdtemp(dir=top))
+            for line in commands:
+                n += 1
+                command = re.split(r"\s{2,}#|^#", line)[0].strip().replace("sdk/examples/", f"{root}/sdk/examples/")
+                bin = prefix / "bin" if "PREFIX" in "".join(commands) else build / "bin"
+                env = dict(os.environ, PATH=f"{bin}:{os.environ['PATH']}")
+                r = subprocess.run(command.replace("PREFIX", str(prefix)), shell=True, cwd=where, env=env, capture_output=True, text=True)
                 if r.returncode:
-                    bad.append(f"README tour: `{command}` exits {r.returncode}: {r.stderr.strip()[:400]}")
+                    bad.append(f"{doc.relative_to(root)}: `{line.strip()}` exits {r.returncode}: {(r.stderr or r.stdout).strip()[:600]}")
+        if n < 5:
+            bad.append("hardly any command found: the check looks in the wrong place")
 
 
 def yaml():

@@ -6,6 +6,7 @@
 
 #include "tests/support/lower_trivially.h"
 #include "tests/support/planned.h"
+#include "tests/support/registration.h"
 
 namespace tenon::test {
 namespace {
@@ -32,7 +33,43 @@ void count(const Module& m, const Planned& greedy, const Planned& naive, Totals&
   t.empty += empty;
 }
 
+struct NoContext final : PassContext {
+  const OptionValues& options() const override { return none; }
+  void report(Diag) override {}
+  void count(std::string, std::int64_t) override {}
+  OptionValues none;
+};
+
 }  // namespace
+
+TEST_CASE("random graphs: reordered for memory they compute the same and need no more") {
+  const auto ops = builtin_ops();
+  const auto passes = registration_of("tenon-passes.so").passes;
+  const auto reorder =
+      std::ranges::find(passes, std::string("tenon.reorder-for-memory"), &PassInfo::id);
+  REQUIRE(reorder != passes.end());
+  std::uint64_t less = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    CAPTURE(seed);
+    Module m = random_graph(ops, seed);
+    const std::vector<Tensor> in = random_inputs(m, seed);
+    auto expected = evaluate(m, *m.main(), in);
+    REQUIRE_MESSAGE(expected, text(expected.status()));
+    lower_trivially(m);
+    Module reordered = m.clone();
+    NoContext context;
+    REQUIRE(reorder->run(reordered, context));
+    REQUIRE(verify(reordered));
+    const Planned before = plan_module(m, {}), after = plan_module(reordered, {});
+    auto run = run_reference(reordered, after.program, in);
+    REQUIRE_MESSAGE(run, text(run.status()));
+    REQUIRE(same_tensors(run->outputs, *expected));
+    CHECK(after.bound("ram") <= before.bound("ram"));
+    less += after.bound("ram") < before.bound("ram");
+  }
+  MESSAGE(less, " need less");
+  CHECK(less > 50);
+}
 
 TEST_CASE("random graphs: greedy and naive plans and the evaluator agree bitwise, 10 000 graphs") {
   const auto ops = builtin_ops();

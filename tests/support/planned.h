@@ -48,12 +48,15 @@ struct Planned {
     FAIL("no value ", std::string(member));
     return {};
   }
-  std::uint64_t peak(std::string_view pool) const {
+  const PoolUse& use(std::string_view pool) const {
     for (std::size_t p = 0; p < request.pools.size(); ++p) {
-      if (request.pools[p].id == pool) return plan.pools[p].peak;
+      if (request.pools[p].id == pool) return plan.pools[p];
     }
-    return UINT64_MAX;
+    FAIL("no pool ", std::string(pool));
+    return plan.pools[0];
   }
+  std::uint64_t peak(std::string_view pool) const { return use(pool).peak; }
+  std::uint64_t bound(std::string_view pool) const { return use(pool).bound; }
 };
 
 /// `m` is normalised on the way. Fails the test when any part fails.
