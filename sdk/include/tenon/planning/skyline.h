@@ -82,6 +82,7 @@ class Skyline {
   template <class Stop>
   Dive dive(std::span<const std::uint32_t> order, std::uint64_t limit, Fill fill, Stop stop) {
     const auto report = [&] { return stop(work() - std::exchange(told_, work())); };
+    const std::uint64_t highest = limit > TN_ANY - unit_ ? limit : round_up(limit, unit_);
     Dive end = Dive::complete;
     begin(order);
     while (left_ > 0 && end == Dive::complete) {
@@ -93,7 +94,7 @@ class Skyline {
         raise(l, at);
       else if (!place(i, l, limit))
         end = Dive::too_high;
-      if (pot_.max().value > limit) end = Dive::too_high;
+      if (pot_.max().value > highest) end = Dive::too_high;
       if (work() - told_ > 100'000 && report()) end = Dive::stopped;
     }
     report();
