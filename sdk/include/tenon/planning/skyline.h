@@ -110,6 +110,9 @@ class Skyline {
  private:
   static constexpr std::uint64_t kStep = 12;  // work of one placement beside the search
 
+  // The floor of sections that no token will cover any more.
+  static constexpr std::uint64_t kNeverAgain = UINT64_MAX;
+
   struct Low {  // a plateau whose neighbours are higher
     std::uint32_t l, stamp;
   };
@@ -194,7 +197,7 @@ class Skyline {
     const std::uint64_t floor = floor_[l];
     const auto accept = [&](std::uint32_t k) { return clear(k, floor); };
     const Span s{free_.last_end(l, section, accept), free_.first_begin(section + 1, r, accept)};
-    std::uint64_t level = UINT64_MAX;
+    std::uint64_t level = kNeverAgain;
     if (l > 0) level = floor_[left_of_[l]];
     if (r < sections_.count) level = std::min(level, floor_[r]);
     if (has_obstacles_ && floor < obstacle_top_)
@@ -203,7 +206,7 @@ class Skyline {
         return true;
       });
     work_ += kStep;
-    pot_.add(s.first, s.end, level - floor);
+    if (level != kNeverAgain) pot_.add(s.first, s.end, level - floor);
     lift(l, s, level);
   }
 
