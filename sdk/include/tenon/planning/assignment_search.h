@@ -173,8 +173,8 @@ inline AssignmentSearch::End AssignmentSearch::run(std::uint64_t nodes) {
   for (auto& l : lists_) l.clear();
   const auto descend = [&](std::uint64_t cost) {
     const std::size_t k = stack.size();
-    stack.push_back({k < order_.size() ? pools_by_cost(q_, order_[k]) : std::vector<std::uint32_t>(),
-                     0, cost});
+    stack.push_back(
+        {k < order_.size() ? pools_by_cost(q_, order_[k]) : std::vector<std::uint32_t>(), 0, cost});
   };
   bool complete = true;
   descend(0);

@@ -16,9 +16,9 @@ inline Block block_of(const Request& q, std::uint32_t i, std::uint32_t p, bool& 
     return static_cast<Units>(tenon::round_up(bytes, granule));
   };
   Block out{.step = static_cast<Units>(std::max(t.align, granule)),
-           .at = t.at == TN_ANY ? -1 : static_cast<Units>(t.at),
-           .size = units(t.size),
-           .slabs = {}};
+            .at = t.at == TN_ANY ? -1 : static_cast<Units>(t.at),
+            .size = units(t.size),
+            .slabs = {}};
   std::vector<std::uint32_t> cuts{t.first, t.end};
   for (const tn_part& x : q.parts(i)) cuts.insert(cuts.end(), {x.first, x.end});
   std::sort(cuts.begin(), cuts.end());

@@ -11,26 +11,10 @@
 #include <vector>
 
 #include "tenon/planning/pool_items.h"
+#include "tenon/planning/random.h"
 #include "tenon/planning/skyline.h"
 
 namespace tenon::planning {
-
-/// splitmix64: small, seeded, the same everywhere. Sebastiano Vigna, public domain.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  /// In [0, n), n > 0 and well below 2^32.
-  std::uint64_t below(std::uint64_t n) { return (next() >> 32) * n >> 32; }
-
- private:
-  std::uint64_t state_;
-};
 
 /// A value rule: tokens with the larger key come first; `width` is the number of sections covered.
 struct Rule {

@@ -1,5 +1,6 @@
 // Blocks of one pool, in bytes, to the lowest peak: scaled, taken apart where time or whole-life
-// blocks allow it, and each part packed by tenon/planning/restarts.h. The highest part is worked on.
+// blocks allow it, and each part packed by tenon/planning/restarts.h. The highest part is worked
+// on.
 #ifndef TENON_PLANNING_PACKING_H
 #define TENON_PLANNING_PACKING_H
 

@@ -36,7 +36,7 @@ class Restarts {
   Restarts(const Stacking& q, Units limit, Units goal, std::uint64_t seed, SectionSearch::Tick tick)
       : q_(q),
         search_(q, std::move(tick)),
-        random_(seed),
+        random_(mix(seed + 1)),
         limit_(limit),
         lower_(std::max(goal, q.bound)) {}
 
@@ -48,8 +48,8 @@ class Restarts {
     const bool low = !dive && k % 2 == 0;
     const Units target = low ? low_target() : dive && !peak_ ? limit_ : high_target();
     const std::uint64_t nodes =
-        2 * q_.size() * (k < kDives ? 1 : luby((k - kDives) / (2 * std::size(kRules)))) + 16;
-    switch (search_.run(target, nodes, kRules[rule(k)], random_)) {
+        2 * q_.size() * (k < kDives ? 1 : luby((k - kDives) / (2 * std::size(kValueRules)))) + 16;
+    switch (search_.run(target, nodes, kValueRules[rule(k)], random_)) {
       case SectionSearch::End::found:
         accept();
         step_ = std::max<Units>(step_ / 2, 2);
@@ -79,15 +79,15 @@ class Restarts {
  private:
   static constexpr std::uint64_t kDives = 6;
   //                                      size width area edge full wall guide noise
-  static constexpr ValueRules kRules[] = {{1000, 0, 0, 0, 0, 300, 0, 200},
-                                          {0, 1000, 0, 0, 0, 300, 0, 200},
-                                          {0, 0, 1000, 0, 0, 300, 0, 200},
-                                          {500, 500, 0, 200, 200, 500, 0, 300}};
+  static constexpr ValueRules kValueRules[] = {{1000, 0, 0, 0, 0, 300, 0, 200},
+                                               {0, 1000, 0, 0, 0, 300, 0, 200},
+                                               {0, 0, 1000, 0, 0, 300, 0, 200},
+                                               {500, 500, 0, 200, 200, 500, 0, 300}};
 
   bool closed() const { return lower_ > (peak_ ? *peak_ - 1 : limit_); }
   // Each target is tried by every rule.
   static std::size_t rule(std::uint64_t k) {
-    return (k < kDives ? k : (k - kDives) / 2) % std::size(kRules);
+    return (k < kDives ? k : (k - kDives) / 2) % std::size(kValueRules);
   }
   Units low_target() const { return std::min(lower_ + skip_, peak_ ? *peak_ - 1 : limit_); }
   Units high_target() const {

@@ -17,27 +17,10 @@
 #include <functional>
 #include <utility>
 
+#include "tenon/planning/random.h"
 #include "tenon/planning/stacking.h"
 
 namespace tenon::planning {
-
-/// The same numbers on every machine.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(mix(seed + kStep)) {}
-  static std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  std::uint64_t next() { return mix(state_ += kStep); }
-  /// 0 .. n - 1.
-  std::uint64_t below(std::uint64_t n) { return (next() >> 32) * n >> 32; }
-
- private:
-  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15u;
-  std::uint64_t state_;
-};
 
 /// A state of the search in 128 bits: the unplaced blocks and the floors. Two states of one problem
 /// share a key with probability 2^-128.
@@ -45,8 +28,8 @@ struct StateKey {
   std::uint64_t x = 0, y = 0;
   bool operator==(const StateKey&) const = default;
   void flip(std::uint64_t what) {
-    x ^= Random::mix(what * 0x9e3779b97f4a7c15u + 0x51);
-    y ^= Random::mix(what * 0xd1b54a32d192ed03u + 0xabcdef);
+    x ^= mix(what * 0x9e3779b97f4a7c15u + 0x51);
+    y ^= mix(what * 0xd1b54a32d192ed03u + 0xabcdef);
   }
 };
 
@@ -109,10 +92,10 @@ class SectionSearch {
 
  private:
   struct Section {
-    Units floor;                      // least start of its unplaced blocks; kNever: none is unplaced
-    Units next;                       // the least start above it, at most that
-    Units here;                       // heights of the blocks that may start at the floor
-    Units unplaced;                   // heights of all its unplaced blocks
+    Units floor;     // least start of its unplaced blocks; kNever: none is unplaced
+    Units next;      // the least start above it, at most that
+    Units here;      // heights of the blocks that may start at the floor
+    Units unplaced;  // heights of all its unplaced blocks
     std::uint32_t count, next_count;  // blocks with these starts
   };
   struct Change {  // to be undone: of a block's start, of a section, or a placement
@@ -232,8 +215,8 @@ inline void SectionSearch::reset() {
 }
 
 // Brings the changed sections up to date and says whether what is unplaced still fits above their
-// floors. Blocks that cannot start at the floor begin at `next`, so a floor without enough blocks to
-// reach that leaves a hole.
+// floors. Blocks that cannot start at the floor begin at `next`, so a floor without enough blocks
+// to reach that leaves a hole.
 inline bool SectionSearch::settle() {
   bool fits = true;
   for (const std::uint32_t s : changed_) {
@@ -283,8 +266,8 @@ inline SectionSearch::Section& SectionSearch::touch(std::uint32_t s) {
   return section_[s];
 }
 
-// The start of `block` moves up in section s, or away: counts follow, and when the last block leaves
-// the floor or the next start, the section is scanned again.
+// The start of `block` moves up in section s, or away: counts follow, and when the last block
+// leaves the floor or the next start, the section is scanned again.
 inline void SectionSearch::leave(std::uint32_t s, std::uint32_t block, Units from, Units to) {
   if (from > section_[s].next) return;
   Section& x = touch(s);
@@ -340,8 +323,8 @@ inline bool SectionSearch::raise_floor(const Node& d) {
   return true;
 }
 
-// The lowest block of the section stands either where it can start at the earliest, above the floor,
-// or on a block that is beside the section.
+// The lowest block of the section stands either where it can start at the earliest, above the
+// floor, or on a block that is beside the section.
 inline Units SectionSearch::reachable(const Node& d) {
   Units best = section_[d.section].next;
   for (std::uint32_t s = d.left; s < d.right; ++s) {

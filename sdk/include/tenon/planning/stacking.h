@@ -1,6 +1,7 @@
-// A pool as a problem of stacking: blocks with lifetimes are piled up under a target height. Arrays by
-// block and by section of time (tenon/planning/sections.h), as complete search reads them. Unlike a
-// rectangle, a block may change its height over time. Stable tier, header-only, std library only.
+// A pool as a problem of stacking: blocks with lifetimes are piled up under a target height. Arrays
+// by block and by section of time (tenon/planning/sections.h), as complete search reads them.
+// Unlike a rectangle, a block may change its height over time. Stable tier, header-only, std
+// library only.
 #ifndef TENON_PLANNING_STACKING_H
 #define TENON_PLANNING_STACKING_H
 
@@ -64,7 +65,8 @@ class Stacking {
     std::vector<Span> slabs;
     for (const Block& b : blocks)
       for (const Slab& s : b.slabs) slabs.push_back({s.first, s.end});
-    // Where a block's height changes, one slab ends and another begins: sections hold sets of slabs.
+    // Where a block's height changes, one slab ends and another begins: sections hold sets of
+    // slabs.
     const Sections sections = cut_sections(slabs);
     n_sections = sections.count;
     const Span* next = sections.of.data();
