@@ -182,8 +182,12 @@ class Occupied {
 
 }  // namespace detail
 
+/// Which of the free gaps a token takes.
+enum class Fit : std::uint8_t { first, best };
+
 /// Slots of a request as they are filled in. Keeps the hard rules as long as only slots that
-/// lowest() returned since the last put() are put. Pinned tokens are placed at construction.
+/// lowest() or find() returned since the last put() are put. Pinned tokens are placed at
+/// construction.
 class Placer {
  public:
   /// What of the request's hints to use. `exact` is the tightest; `whole` looks at no hint.
@@ -212,9 +216,14 @@ class Placer {
 
   /// The lowest free offset of the unplaced token `i` in pool `p` (one of its pools), or nothing.
   std::optional<tn_slot> lowest(std::uint32_t i, std::uint32_t p) const {
+    return find(i, p, Fit::first);
+  }
+  /// By Fit::best, the start of the gap between taken bytes that it fills best; above them all when
+  /// no gap holds it, and lowest() for a token with parts.
+  std::optional<tn_slot> find(std::uint32_t i, std::uint32_t p, Fit fit) const {
     const tn_token& t = q_[i];
     const std::uint64_t step = std::max(t.align, q_.pool(p).granule);
-    std::uint64_t best = hints_ == Hints::whole || t.n_parts == 0 ? lowest_whole(t, p, step)
+    std::uint64_t best = hints_ == Hints::whole || t.n_parts == 0 ? free_whole(t, p, step, fit)
                                                                   : lowest_parts(t, p, step);
     if (!fits(t, p, best)) best = TN_ANY;
     for (const auto& [other, o] : joined_offsets(i, p))
@@ -262,14 +271,17 @@ class Placer {
     return std::all_of(t.parts, t.parts + t.n_parts, f);
   }
 
-  std::uint64_t lowest_whole(const tn_token& t, std::uint32_t p, std::uint64_t step) const {
-    std::uint64_t at = 0;
+  std::uint64_t free_whole(const tn_token& t, std::uint32_t p, std::uint64_t step, Fit fit) const {
+    std::uint64_t at = 0, best = 0, least_rest = TN_ANY;  // rest: what stays free of the gap
     work_ += pools_[p].scan(t.first, t.end, [&](const Box& b) {
-      if (b.lo >= at + t.size) return false;
+      if (b.lo >= at + t.size) {
+        if (fit == Fit::first) return false;
+        if (b.lo - at - t.size < least_rest) best = at, least_rest = b.lo - at - t.size;
+      }
       if (b.hi > at) at = round_up(b.hi, step);
       return true;
     });
-    return at;
+    return least_rest == TN_ANY ? at : best;
   }
 
   // A part [lo, hi) of the token meets a box exactly when the token stands in (box.lo - hi, box.hi

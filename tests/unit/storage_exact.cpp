@@ -1,0 +1,180 @@
+// The complete planner against definitions: a brute-force search for any better plan, and the
+// hard instances.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdlib>
+#include <span>
+
+#include "core/storage/judge.h"
+#include "tests/support/storage_fixture.h"
+
+namespace tenon::test {
+namespace {
+
+/// A request so small that all plans can be looked at; every feature of the boundary occurs.
+StorageRequest tiny_request(Rng& rng) {
+  StorageRequest r;
+  const auto n = static_cast<std::uint32_t>(1 + std::min(rng.below(7), rng.below(8)));
+  const auto n_pools = static_cast<std::uint32_t>(1 + rng.below(2));
+  constexpr std::uint32_t steps = 6;
+  const bool hints = rng.chance(60), pins = rng.chance(40);
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    StorageToken t{
+        .name = fmt::format("t{}", i), .size = 1 + rng.below(6), .align = 1ull << rng.below(3)};
+    t.first = static_cast<std::uint32_t>(rng.below(steps));
+    t.end = t.first + 1 + static_cast<std::uint32_t>(rng.below(std::min(steps - t.first, 4u)));
+    sum += t.size;
+    const auto begin = static_cast<std::uint32_t>(rng.below(n_pools));
+    const auto count = static_cast<std::uint32_t>(1 + rng.below(n_pools));
+    for (std::uint32_t k = 0; k < count; ++k) {
+      t.pools.push_back((begin + k) % n_pools);
+      t.cost.push_back(rng.below(3) * t.size);
+    }
+    if (pins && rng.chance(20)) {
+      t.pools.resize(1);
+      t.cost.resize(1);
+      t.at = rng.below(4) * 4;
+    } else if (hints && rng.chance(40)) {
+      add_parts(rng, t);
+    }
+    r.tokens.push_back(std::move(t));
+  }
+  for (std::uint32_t p = 0; p < n_pools; ++p) {
+    StoragePool pool{.id = fmt::format("p{}", p), .granule = 1ull << rng.below(3)};
+    if (rng.chance(60)) pool.capacity = sum / 3 + rng.below(sum) + 2;
+    r.pools.push_back(std::move(pool));
+  }
+  r.steps.resize(steps);
+  for (std::uint32_t a = 0; hints && a < n; ++a)
+    for (std::uint32_t b = 0; b < n; ++b) {
+      const StorageToken &x = r.tokens[a], &y = r.tokens[b];
+      if (x.end == y.first + 1 && x.first < y.first && !x.at && rng.chance(60))
+        r.joins.push_back({a, b, rng.chance(30) ? rng.below(3) : 0});
+    }
+  return r;
+}
+
+/// Looks at every plan by the rules of tenon/c/planner.h, one after another.
+class BruteForce {
+ public:
+  explicit BruteForce(const StorageRequest& r) : r_(r), slots_(r.tokens.size()) {
+    std::uint64_t pin = 0;
+    for (const StorageToken& t : r.tokens) {
+      high_ += t.size + t.align + 4;
+      pin = std::max(pin, t.at.value_or(0));
+    }
+    high_ += pin;
+    rest_.assign(r.tokens.size() + 1, 0);
+    for (std::size_t i = r.tokens.size(); i-- > 0;)
+      rest_[i] = rest_[i + 1] + *std::min_element(r.tokens[i].cost.begin(), r.tokens[i].cost.end());
+  }
+  /// Whether a plan better than `than` exists; without it, any plan. Nothing: too many to look at.
+  std::optional<bool> exists(const std::optional<Rank>& than) {
+    if (than) than_ = {than->cost, than->peaks[0], than->peaks.size() > 1 ? than->peaks[1] : 0};
+    const bool found = place(0, {0, 0, 0});
+    if (looked_ > kMost) return std::nullopt;
+    return found;
+  }
+
+ private:
+  static constexpr std::uint64_t kMost = 3'000'000;
+  using Key = std::array<std::uint64_t, 3>;  // cost, peaks
+
+  bool place(std::size_t i, const Key& so_far) {
+    Key least = so_far;
+    least[0] += rest_[i];
+    if (least >= than_ || looked_ > kMost) return false;
+    if (i == slots_.size()) return true;
+    const StorageToken& t = r_.tokens[i];
+    for (std::size_t k = 0; k < t.pools.size(); ++k) {
+      const StoragePool& pool = r_.pools[t.pools[k]];
+      const std::uint64_t step = std::max(t.align, pool.granule);
+      for (std::uint64_t at = t.at.value_or(0); at <= t.at.value_or(high_); at += step) {
+        const std::uint64_t end = at + (t.size + pool.granule - 1) / pool.granule * pool.granule;
+        if (end > pool.capacity.value_or(UINT64_MAX)) break;
+        ++looked_;
+        slots_[i] = {t.pools[k], at};
+        if (!free(i)) continue;
+        Key next = so_far;
+        next[0] += t.cost[k];
+        next[1 + t.pools[k]] = std::max(next[1 + t.pools[k]], end);
+        if (place(i + 1, next)) return true;
+      }
+    }
+    return false;
+  }
+  bool free(std::size_t i) const {
+    for (std::size_t k = 0; k < i; ++k)
+      if (slots_[k].pool == slots_[i].pool && !joined(i, k) && !joined(k, i) && overlap(i, k))
+        return false;
+    return true;
+  }
+  bool joined(std::size_t a, std::size_t b) const {
+    return std::any_of(r_.joins.begin(), r_.joins.end(), [&](const TokenJoin& j) {
+      return j.a == a && j.b == b && slots_[b].offset == slots_[a].offset + j.delta;
+    });
+  }
+  bool overlap(std::size_t i, std::size_t k) const {
+    const StorageToken &a = r_.tokens[i], &b = r_.tokens[k];
+    const TokenPart all_a{a.first, a.end, 0, a.size}, all_b{b.first, b.end, 0, b.size};
+    using Parts = std::span<const TokenPart>;
+    for (const TokenPart& x : a.parts.empty() ? Parts(&all_a, 1) : Parts(a.parts))
+      for (const TokenPart& y : b.parts.empty() ? Parts(&all_b, 1) : Parts(b.parts))
+        if (x.first < y.end && y.first < x.end &&
+            slots_[i].offset + x.lo < slots_[k].offset + y.hi &&
+            slots_[k].offset + y.lo < slots_[i].offset + x.hi)
+          return true;
+    return false;
+  }
+
+  const StorageRequest& r_;
+  std::vector<Slot> slots_;
+  std::uint64_t high_ = 0, looked_ = 0;
+  std::vector<std::uint64_t> rest_;  // least cost of the tokens from i on
+  Key than_{UINT64_MAX, UINT64_MAX, UINT64_MAX};
+};
+
+std::string picture(const StorageRequest& r) { return to_json(r); }
+
+int cases() {
+  const char* n = std::getenv("TENON_EXACT_CASES");
+  return n ? std::atoi(n) : 5000;
+}
+
+}  // namespace
+
+TEST_CASE("storage exact: no plan is better, and nothing that fits is missed") {
+  Rng rng(2024);
+  int solved = 0, infeasible = 0, refused = 0, unknown = 0;
+  const PlannerRef exact = load_planner("exact");
+  for (int k = 0; k < cases(); ++k) {
+    const auto r = prepare_request(tiny_request(rng));
+    if (!r) {
+      ++refused;
+      continue;
+    }
+    const auto s = solve(*r, exact, settings());
+    if (!s) {
+      REQUIRE_MESSAGE(first_code(s.errors()) == 4302, text(s.status()) << picture(*r));
+      const auto exists = BruteForce(*r).exists({});
+      REQUIRE_MESSAGE(!exists.value_or(false), picture(*r));
+      ++(exists ? infeasible : unknown);
+      continue;
+    }
+    REQUIRE_MESSAGE(s->messages.empty(), text(s->messages) << picture(*r));
+    REQUIRE(judge_plan(*r, s->plan));
+    REQUIRE_MESSAGE(s->plan.optimal, picture(*r));
+    const auto exists = BruteForce(*r).exists(rank_of(s->plan));
+    REQUIRE_MESSAGE(!exists.value_or(false), picture(*r) << to_json(s->plan, *r));
+    ++(exists ? solved : unknown);
+  }
+  MESSAGE(solved << " optimal, " << infeasible << " infeasible, " << refused << " refused, "
+                 << unknown << " too large to know");
+  CHECK(solved > cases() / 2);
+  CHECK(unknown < cases() / 20);
+  CHECK(infeasible > cases() / 200);
+}
+
+}  // namespace tenon::test
