@@ -10,10 +10,15 @@ namespace {
 
 struct FoldOptions {
   Bytes max_growth{1 << 20};
+  std::int64_t max_work = 1 << 30;  // about a second
   static constexpr auto fields() {
     return std::tuple{
         Field{"max_growth", &FoldOptions::max_growth,
-              "leave a node alone when its results exceed its operands by more than this"}};
+              "leave a node alone when its results exceed its operands by more than this"},
+        Field{"max_work",
+              &FoldOptions::max_work,
+              "leave a node alone when evaluating it visits more points than this",
+              {.min = 0}}};
   }
 };
 
@@ -22,7 +27,8 @@ std::uint64_t bytes_of(const TensorType& t) { return byte_size(t).value_or(UINT6
 /// Before: %2 = add(constant 1, constant 2)   After: constant 3
 /// Law: a node without effect over constants equals its value under the evaluator.
 /// Cost: one walk plus the evaluation of what is folded.
-/// Not here: dead operands (dead-code removes them); nodes that blow up, such as a large `full`.
+/// Not here: dead operands (dead-code removes them); nodes that blow up, such as a large `full`,
+/// and nodes that cost too much.
 Status run(Module& m, PassContext& ctx) {
   const auto options = read_options<FoldOptions>(ctx.options());
   std::int64_t folded = 0;
@@ -42,6 +48,9 @@ Status run(Module& m, PassContext& ctx) {
       out = checked_add(out, bytes_of(r.type)).value_or(UINT64_MAX);
     }
     if (out > in && out - in > options.max_growth.n) return {};
+    const auto compute = compute_of(m, n);
+    if (!compute || evaluation_work(*compute) > static_cast<std::uint64_t>(options.max_work))
+      return {};
     for (Value v : n.operands) {
       Constant c = constant_of(v);
       operands.push_back({c->type, c->bytes});

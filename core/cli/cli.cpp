@@ -10,6 +10,7 @@
 #include "core/cli/commands.h"
 #include "core/diag/render.h"
 #include "core/support/files.h"
+#include "core/support/utf8.h"
 
 namespace tenon::cli {
 
@@ -32,6 +33,9 @@ std::vector<Verb> verbs() {
 }
 
 int exit_code_of(int code) {
+  // Of the ranges below, what is usage or a file that cannot be read.
+  for (const int usage : {7001, 8001, 8013, 8103, 8104})
+    if (code == usage) return 2;
   switch (code / 1000) {
     case 1:
       return 3;
@@ -70,12 +74,20 @@ SessionOptions Context::session_options() const {
 bool color_wanted() { return isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"); }
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO); }
 
+void say(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    fmt::print("{}{}", printable(text.substr(0, end)), end == text.npos ? "" : "\n");
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+}
+
 Progress::Progress(bool wanted) : on_(wanted && isatty(STDERR_FILENO)) {}
 Progress::~Progress() {
   if (on_) fmt::print(stderr, "\r\x1b[K");
 }
 void Progress::say(const std::string& what) {
-  if (on_) fmt::print(stderr, "\r\x1b[K{}", what);
+  if (on_) fmt::print(stderr, "\r\x1b[K{}", printable(what));
 }
 
 Result<Shape> shape_from_text(std::string_view text) {
@@ -143,19 +155,21 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {
+  const auto columns = [](const std::string& cell) { return code_points(cell).size(); };
   std::vector<std::size_t> width;
   for (const auto& r : rows)
     for (std::size_t c = 0; c < r.size(); ++c) {
       width.resize(std::max(width.size(), c + 1));
-      width[c] = std::max(width[c], r[c].size());
+      width[c] = std::max(width[c], columns(r[c]));
     }
   std::string out;
   for (const auto& r : rows) {
     std::string line;
     for (std::size_t c = 0; c < r.size(); ++c) {
       const bool number = !r[c].empty() && r[c][0] >= '0' && r[c][0] <= '9';
-      line += number ? fmt::format("{:>{}}  ", r[c], width[c])
-                     : fmt::format("{:<{}}  ", r[c], width[c]);
+      const std::string gap(width[c] - columns(r[c]), ' ');
+      const std::string cell = printable(r[c]);  // a line break in a name makes no row
+      line += (number ? gap + cell : cell + gap) + "  ";
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += line + "\n";

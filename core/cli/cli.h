@@ -1,6 +1,7 @@
 // The command line. Verbs are rows: each cmd_*.cpp defines the verbs of one subject, and CLI11
-// parses and prints help from the rows. Exit codes: 0 ok, 1 compile failed, does not fit or
-// mismatch, 2 usage or configuration, 3 plugin, 4 plugin crashed, 5 bug.
+// parses and prints help from the rows. Exit codes: 0 ok; 1 the answer is no: the input was read
+// and refused, does not fit, or differs; 2 usage, configuration, or a file that is missing or
+// cannot be read; 3 plugin, 4 plugin crashed, 5 bug.
 #ifndef TENON_CORE_CLI_CLI_H
 #define TENON_CORE_CLI_CLI_H
 
@@ -45,6 +46,10 @@ int exit_code_of(int code);
 /// stderr is a terminal, and NO_COLOR is not set.
 bool color_wanted();
 bool stdout_is_terminal();
+
+/// Text to stdout, line by line as printable() makes it: what a file calls something cannot speak
+/// to the terminal. The module's own text form needs no such care, it writes escapes.
+void say(std::string_view text);
 
 /// A step's progress on a terminal: one line that is rewritten; nothing elsewhere.
 class Progress {

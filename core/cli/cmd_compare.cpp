@@ -10,6 +10,7 @@
 #include "core/cli/commands.h"
 #include "core/cli/compiling.h"
 #include "core/cli/difference.h"
+#include "core/cli/json.h"
 #include "core/cli/runner.h"
 #include "core/support/files.h"
 #include "core/support/npy.h"
@@ -145,9 +146,9 @@ int run(Context& ctx, Args a) {
   }
   json["ok"] = all;
   if (a.json)
-    fmt::print("{}\n", json.dump(2));
+    say_json(json);
   else
-    fmt::print("{}{}\n", table(rows), all ? "all outputs agree" : "outputs differ");
+    say(fmt::format("{}{}\n", table(rows), all ? "all outputs agree" : "outputs differ"));
   return ctx.exit_code = all ? 0 : 1;
 }
 

@@ -65,6 +65,23 @@ std::string memory_summary(const StorageRequest& r, const StoragePlan& p) {
   return table(rows);
 }
 
+CallerOwned caller_owned(const Module& m, const MemoryConfig& memory) {
+  CallerOwned out;
+  if (memory.io_planned || !m.main()) return out;
+  const auto add = [](std::uint64_t& sum, const TensorType& t) {
+    sum = checked_add(sum, byte_size(t).value_or(0)).value_or(UINT64_MAX);
+  };
+  for (const NodeResult& p : m.main()->body.entry->results) add(out.inputs, p.type);
+  for (Value v : m.main()->body.results) add(out.outputs, v.type());
+  return out;
+}
+
+std::string caller_summary(const CallerOwned& c) {
+  if (c.inputs == 0 && c.outputs == 0) return "";
+  return fmt::format("owned by the caller, in no pool: inputs {}, outputs {}\n",
+                     size_text(c.inputs), size_text(c.outputs));
+}
+
 namespace {
 
 struct Args : CompileArgs {
@@ -73,15 +90,18 @@ struct Args : CompileArgs {
   bool timing = false, check = false;
 };
 
-/// The artefact against the evaluator on the imported model, with made inputs. Sums are taken in
-/// another order, hence 1e-3.
-int check_artefact(Context& ctx, const Args& a) {
+/// The artefact against the evaluator on the imported model, with made inputs, in a folder of its
+/// own: what fails leaves nothing behind. Sums are taken in another order, hence 1e-3.
+int check_artefact(Context& ctx, const Args& a, const ArtefactFiles& files) {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.file("artefact");
+  if (Status s = write_artefact(folder, files); !s) return ctx.report(s.errors());
   CompileArgs import_only = a;
   Instruments in;
   in.stop_after = "import";
   auto imported = compile_model(ctx, import_only, in, nullptr);
   if (!imported) return ctx.report(imported.errors());
-  auto runner = Runner::open(a.out, 1, TN_GUARD | TN_POISON);
+  auto runner = Runner::open(folder, 1, TN_GUARD | TN_POISON);
   if (!runner) return ctx.report(runner.errors());
   auto inputs = make_inputs(runner->inputs(), {}, {}, 1);
   if (!inputs) return ctx.report(inputs.errors());
@@ -90,7 +110,9 @@ int check_artefact(Context& ctx, const Args& a) {
   auto got = runner->results();
   if (!got) return ctx.report(got.errors());
   const Module& m = imported->compilation->module;
-  auto want = evaluate(m, *m.main(), *inputs);
+  EvalOptions limits;
+  limits.max_bytes = memory_of_machine();
+  auto want = evaluate(m, *m.main(), *inputs, limits);
   if (!want) return ctx.report(want.errors());
   bool ok = got->size() == want->size();
   double worst = 0;
@@ -99,8 +121,8 @@ int check_artefact(Context& ctx, const Args& a) {
     ok = d.comparable && d.rel_l2 <= 1e-3;
     worst = std::max(worst, d.rel_l2);
   }
-  fmt::print("check: {} outputs against the evaluator, relative L2 {:.2g}: {}\n", want->size(),
-             worst, ok ? "ok" : "MISMATCH");
+  say(fmt::format("check: {} outputs against the evaluator, relative L2 {:.2g}: {}\n", want->size(),
+                  worst, ok ? "ok" : "MISMATCH"));
   return ctx.exit_code = ok ? 0 : 1;
 }
 
@@ -129,18 +151,21 @@ int run(Context& ctx, const Args& a) {
   progress.say("");
   ctx.report(warnings);
   Compilation& c = *done->compilation;
-  if (a.timing) fmt::print("{}", render_timing(c.timing));
-  if (!a.stop_after.empty() || a.out.empty()) return 0;
+  if (a.timing) say(render_timing(c.timing));
+  if (!a.stop_after.empty()) return 0;
   ArtefactFiles files = c.files;
   const std::string provenance = provenance_json(c);
   const auto bytes = std::as_bytes(std::span(provenance.data(), provenance.size()));
   files["provenance.json"].assign(bytes.begin(), bytes.end());
+  if (a.check && check_artefact(ctx, a, files) != 0) return ctx.exit_code;
+  if (a.out.empty()) return 0;
   if (Status s = write_artefact(a.out, files); !s) return ctx.report(s.errors());
-  fmt::print("{}: {} kernels, {} steps\n", a.out, c.module.kernels.size(),
-             c.module.main()->body.nodes.size());
+  say(fmt::format("{}: {} kernels, {} steps\n", a.out, c.module.kernels.size(),
+                  c.module.main()->body.nodes.size()));
   if (auto input = planning_input(c.module, c.config.memory); input && c.module.plan)
-    fmt::print("{}", memory_summary(input->request, *c.module.plan));
-  return a.check ? check_artefact(ctx, a) : 0;
+    say(memory_summary(input->request, *c.module.plan) +
+        caller_summary(caller_owned(c.module, c.config.memory)));
+  return 0;
 }
 
 }  // namespace
@@ -155,7 +180,8 @@ void add_compile(CLI::App& app, Context& ctx) {
   app.add_option("--stop-after", a->stop_after, "Stop after a step; nothing is written");
   app.add_flag(
       "--check", a->check,
-      "Run the artefact on made inputs and compare with the evaluator; exit 1 when they differ");
+      "Run the artefact on made inputs and compare with the evaluator; when they differ nothing is "
+      "written, exit 1");
   app.add_flag("--timing", a->timing, "Print where the time went");
   app.footer(
       "Examples:\n  tenon compile mobilenet.onnx --shape input=1x3x224x224 -o out\n  tenon compile "

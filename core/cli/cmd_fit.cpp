@@ -8,6 +8,7 @@
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
 #include "core/cli/compiling.h"
+#include "core/cli/json.h"
 
 namespace tenon::cli {
 namespace {
@@ -24,9 +25,9 @@ void show_need(Context& ctx, Args a) {
   if (auto done = compile_model(ctx, a, in, nullptr))
     if (auto input = planning_input(done->compilation->module, done->compilation->config.memory);
         input && !a.json)
-      fmt::print("if no pool had a limit:\n{}",
-                 memory_summary(input->request, *done->compilation->module.plan));
-  fmt::print("{}", a.json ? "{\"fits\": false}\n" : "does not fit\n");
+      say(fmt::format("if no pool had a limit:\n{}",
+                      memory_summary(input->request, *done->compilation->module.plan)));
+  say(fmt::format("{}", a.json ? "{\"fits\": false}\n" : "does not fit\n"));
 }
 
 int run(Context& ctx, const Args& a) {
@@ -66,11 +67,15 @@ int run(Context& ctx, const Args& a) {
       if (p.capacity) row["capacity"] = *p.capacity;
       j["pools"].push_back(row);
     }
-    fmt::print("{}\n", j.dump(2));
+    const CallerOwned caller = caller_owned(c.module, c.config.memory);
+    j["caller_owned"] = {{"inputs", caller.inputs}, {"outputs", caller.outputs}};
+    say_json(j);
     return 0;
   }
-  fmt::print("{}fits (planner {}, {} tokens, {} steps)\n", memory_summary(input->request, plan),
-             plan.planner, input->request.tokens.size(), input->request.steps.size());
+  say(fmt::format("{}{}fits (planner {}, {} tokens, {} steps)\n",
+                  memory_summary(input->request, plan),
+                  caller_summary(caller_owned(c.module, c.config.memory)), plan.planner,
+                  input->request.tokens.size(), input->request.steps.size()));
   return 0;
 }
 

@@ -28,7 +28,7 @@ int list_passes(Context& ctx) {
   std::vector<std::vector<std::string>> rows{{"pass", "needs", "gives", "what it does"}};
   for (const PassInfo* p : session->passes())
     rows.push_back({p->id, joined(p->needs), joined(p->gives), p->doc});
-  fmt::print("{}", table(rows));
+  say(table(rows));
   return 0;
 }
 
@@ -43,12 +43,12 @@ int list_ops(Context& ctx) {
     for (const AttrSpec& a : d.attrs) attrs.push_back(a.name);
     rows.push_back({name, joined(attrs), d.doc});
   }
-  fmt::print("{}", table(rows));
+  say(table(rows));
   return 0;
 }
 
 int print_names(const std::vector<std::string>& names) {
-  for (const std::string& n : names) fmt::print("{}\n", n);
+  for (const std::string& n : names) say(fmt::format("{}\n", n));
   return 0;
 }
 
@@ -67,7 +67,7 @@ int list_plugins(Context& ctx) {
                     status, r.origin, r.file});
     why.insert(why.end(), r.why.begin(), r.why.end());
   }
-  fmt::print("{}", table(rows));
+  say(table(rows));
   for (Diag& d : why) d.severity = Severity::warning;
   return ctx.report(why);
 }
@@ -77,7 +77,7 @@ int inspect(Context& ctx, const std::string& path) {
   if (r.status == PluginStatus::refused) return ctx.report(r.why);
   const tn_descriptor& d = r.candidate.descriptor;
   const tn_fingerprint& f = d.fingerprint;
-  fmt::print(
+  say(fmt::format(
       "{}",
       table({{"id", d.id},
              {"version", d.version},
@@ -89,7 +89,7 @@ int inspect(Context& ctx, const std::string& path) {
              {"compiler", fmt::format("version {}, language {}", f.compiler_version, f.language)},
              {"LLVM", d.llvm_major ? std::to_string(d.llvm_major) : "not used"},
              {"licence", d.licence},
-             {"file", r.file}}));
+             {"file", r.file}})));
   return 0;
 }
 
@@ -107,8 +107,8 @@ int validate_verb(Context& ctx, const std::string& pipeline, const std::string& 
   found.insert(found.end(), config->warnings.begin(), config->warnings.end());
   const int code = ctx.report(found);
   if (code == 0)
-    fmt::print("{}: valid ({} steps, {} pools, {} targets)\n", config->path, config->steps.size(),
-               config->memory.pools.size(), config->targets.size());
+    say(fmt::format("{}: valid ({} steps, {} pools, {} targets)\n", config->path,
+                    config->steps.size(), config->memory.pools.size(), config->targets.size()));
   return code;
 }
 
@@ -121,7 +121,7 @@ int explain_verb(Context& ctx, const std::string& text) {
              .loc = {},
              .what = fmt::format("no page for '{}'", text),
              .fix = "a code looks like TN2104; it stands in the first line of a message"});
-  fmt::print("{}", *page);
+  say(*page);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
+#include "core/cli/json.h"
 #include "core/cli/runner.h"
 #include "core/support/files.h"
 #include "core/support/npy.h"
@@ -21,7 +22,7 @@ struct Args {
   std::vector<std::string> inputs, fills;
   std::uint64_t seed = 1;
   std::uint32_t threads = 1, repeat = 1;
-  bool poison = false, json = false, profile = false;
+  bool poison = false, json = false, profile = false, verify = false;
 };
 
 struct Latency {
@@ -77,7 +78,7 @@ void print_profile(const Runner& r) {
         {steps[i].first, fmt::format("{:.3f}", static_cast<double>(steps[i].second) / 1e6),
          fmt::format("{:.1f} %", 100.0 * static_cast<double>(steps[i].second) /
                                      static_cast<double>(std::max<std::uint64_t>(total, 1)))});
-  fmt::print("where the time went, one run ({} steps):\n{}", steps.size(), table(rows));
+  say(fmt::format("where the time went, one run ({} steps):\n{}", steps.size(), table(rows)));
 }
 
 int run(Context& ctx, const Args& a) {
@@ -89,10 +90,12 @@ int run(Context& ctx, const Args& a) {
       (a.poison ? TN_POISON | TN_GUARD : 0u) | (a.profile ? TN_PROFILE : 0u);
   auto runner = Runner::open(a.folder, a.threads, flags);
   if (!runner) return ctx.report(runner.errors());
+  if (a.verify)
+    if (Status s = runner->verify(); !s) return ctx.report(s.errors());
   auto inputs = make_inputs(runner->inputs(), *files, *fills, a.seed);
   if (!inputs) return ctx.report(inputs.errors());
   if (Status s = runner->set(*inputs); !s) return ctx.report(s.errors());
-  auto latency = measure(*runner, std::max(1u, a.repeat), !a.json);
+  auto latency = measure(*runner, a.repeat, !a.json);
   if (!latency) return ctx.report(latency.errors());
   auto out = runner->results();
   if (!out) return ctx.report(out.errors());
@@ -101,7 +104,7 @@ int run(Context& ctx, const Args& a) {
   if (a.json) {
     nlohmann::ordered_json j{{"artefact", a.folder},
                              {"threads", runner->threads()},
-                             {"repeat", std::max(1u, a.repeat)},
+                             {"repeat", a.repeat},
                              {"latency_ms", {{"min", latency->min}, {"median", latency->median}}}};
     auto& list = j["outputs"] = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < out->size(); ++i)
@@ -113,18 +116,17 @@ int run(Context& ctx, const Args& a) {
       for (const auto& [name, ns] : runner->step_times())
         steps.push_back({{"name", name}, {"ns", ns}});
     }
-    fmt::print("{}\n", j.dump(2));
+    say_json(j);
     return 0;
   }
   for (std::size_t i = 0; i < out->size(); ++i) {
     const Summary s = summary_of((*out)[i]);
-    fmt::print(
+    say(fmt::format(
         "{} {}{}\n", runner->outputs()[i].name, to_string((*out)[i].type),
-        s.known ? fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", s.min, s.max, s.mean) : "");
+        s.known ? fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", s.min, s.max, s.mean) : ""));
   }
-  fmt::print("latency: min {:.3f} ms, median {:.3f} ms ({} runs, {} thread{})\n", latency->min,
-             latency->median, std::max(1u, a.repeat), runner->threads(),
-             runner->threads() == 1 ? "" : "s");
+  say(fmt::format("latency: min {:.3f} ms, median {:.3f} ms ({} runs, {} thread{})\n", latency->min,
+                  latency->median, a.repeat, runner->threads(), runner->threads() == 1 ? "" : "s"));
   if (a.profile) print_profile(*runner);
   return 0;
 }
@@ -144,8 +146,11 @@ void add_run(CLI::App& app, Context& ctx) {
       ->envname("TENON_NUM_THREADS")
       ->capture_default_str();
   app.add_option("--repeat", a->repeat, "Counted runs; one warm-up run comes before them")
+      ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   app.add_flag("--poison", a->poison, "Fill pools with NaN before each run and guard their ends");
+  app.add_flag("--verify", a->verify,
+               "Check the constants against their checksums too; the rest is always checked");
   app.add_flag("--profile", a->profile, "Show the time of each step");
   app.add_flag("--json", a->json, "Machine-readable, alone on stdout");
   app.footer("Example:\n  tenon run out --input input=cat.npy --output results --threads 2");

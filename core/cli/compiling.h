@@ -33,6 +33,14 @@ Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
 /// A row per pool: capacity, used, without sharing, bound, peak step.
 std::string memory_summary(const StorageRequest& r, const StoragePlan& p);
 
+/// Bytes of inputs and outputs that stand in no pool: the caller of the artefact brings them.
+struct CallerOwned {
+  std::uint64_t inputs = 0, outputs = 0;
+};
+CallerOwned caller_owned(const Module& m, const MemoryConfig& memory);
+/// A line about them; "" when all is planned.
+std::string caller_summary(const CallerOwned& c);
+
 }  // namespace tenon::cli
 
 #endif

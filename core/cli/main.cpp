@@ -1,15 +1,66 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstring>
 #include <exception>
+#include <new>
+#include <stdexcept>
 
 #include "core/cli/cli.h"
+#include "tenon/options.h"
 
 namespace {
 
-int run(int argc, char** argv) {
-  using tenon::cli::Context;
-  Context ctx;
+using tenon::Diag;
+using tenon::cli::Context;
+
+constexpr const char* format_option = "--error-format";
+
+/// Known before the arguments are parsed: what is wrong with them is reported in that form too.
+bool json_wanted(int argc, char** argv) {
+  bool json = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view a = argv[i];
+    if (a == format_option && i + 1 < argc) json = std::strcmp(argv[i + 1], "json") == 0;
+    if (a.starts_with(format_option) && a.substr(std::strlen(format_option)).starts_with('='))
+      json = a.ends_with("=json");
+  }
+  return json;
+}
+
+/// The innermost verb that was recognised.
+const CLI::App& verb_of(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+  return *at;
+}
+
+Diag usage(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+  const CLI::App& verb = verb_of(app);
+  std::vector<std::string> verbs;
+  for (const CLI::App* v : verb.get_subcommands([](const CLI::App*) { return true; }))
+    verbs.push_back(v->get_name());
+  std::string name = verb.get_name();
+  for (const CLI::App* up = verb.get_parent(); up; up = up->get_parent())
+    name = up->get_name() + " " + name;
+  Diag d{.code = 2152, .what = fmt::format("{}: {}", name, e.what()), .fix = name + " --help"};
+  if (verbs.empty()) return d;
+  for (int i = 1; i < argc; ++i) {  // the word that should have been a verb
+    const std::string near = tenon::did_you_mean(argv[i], verbs);
+    if (!near.empty() && near != argv[i]) d.fix = fmt::format("did you mean '{}'?", near);
+  }
+  return d;
+}
+
+Diag out_of_memory(const char* what) {
+  return {.code = 8106,
+          .what = fmt::format("no memory left ({})", what),
+          .fix =
+              "use smaller shapes, raise the limit of the process (ulimit -v), or use a machine "
+              "with more memory"};
+}
+
+int run(int argc, char** argv, Context& ctx) {
   CLI::App app{
       "Tenon compiles a trained model, by a pipeline of swappable plugins, to an artefact that a "
       "small C runtime runs.",
@@ -18,7 +69,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   std::string format = "text";
-  app.add_option("--error-format", format, "How errors are printed on stderr")
+  app.add_option(format_option, format, "How errors are printed on stderr")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   app.add_option("--plugin-path", ctx.plugin_paths,
@@ -26,12 +77,12 @@ int run(int argc, char** argv) {
   app.footer(
       "Start with:  tenon fit MODEL.onnx    then:  tenon compile MODEL.onnx -o out && tenon run "
       "out\nA message's code has a page: tenon explain TN2104");
-  app.parse_complete_callback([&] { ctx.json_errors = format == "json"; });
   for (const auto& v : tenon::cli::verbs()) v.add(*app.add_subcommand(v.name, v.help), ctx);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    return ctx.report(usage(app, e, argc, argv));
   }
   return ctx.exit_code;
 }
@@ -39,13 +90,18 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Context ctx;
+  ctx.json_errors = json_wanted(argc, argv);
   try {
-    return run(argc, argv);
+    return run(argc, argv, ctx);
+  } catch (const std::bad_alloc& e) {
+    return ctx.report(out_of_memory(e.what()));
+  } catch (const std::length_error& e) {  // a container was asked for more than can be addressed
+    return ctx.report(out_of_memory(e.what()));
   } catch (const std::exception& e) {
-    fmt::print(stderr,
-               "error[TN9001]: an exception reached the command line: {}\n  = this is a bug of "
-               "Tenon: please report it\n",
-               e.what());
-    return 5;
+    return ctx.report(
+        Diag{.code = 9001,
+             .what = fmt::format("an exception reached the command line: {}", e.what()),
+             .fix = "this is a bug of Tenon: please report it"});
   }
 }

@@ -1,8 +1,10 @@
 #include "core/cli/runner.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -12,8 +14,32 @@
 namespace tenon::cli {
 namespace {
 
+std::string remedy_of(int code) {
+  switch (code) {
+    case TN_RT_FILE:
+      return "name the folder that `tenon compile -o` wrote, with all its files";
+    case TN_RT_PROGRAM:
+    case TN_RT_OBJECT:
+    case TN_RT_DAMAGED:
+      return "copy the whole artefact again, or compile again";
+    case TN_RT_VERSION:
+      return "run it with the tenon that compiled it, or compile again";
+    case TN_RT_CPU:
+      return "compile for this CPU, see the target's options";
+    case TN_RT_MEMORY:
+      return "free memory, ask for fewer threads, or compile smaller shapes";
+    case TN_RT_TENSOR:
+      return "give data of that type and shape, or compile with --shape";
+    case TN_RT_KERNEL:
+    case TN_RT_OVERRUN:
+      return "this is a bug of Tenon: report it with the model and the pipeline";
+    default:
+      return "see the page of the code";
+  }
+}
+
 Diag runtime_error(int code, const std::string& folder) {
-  return Diag{.code = code, .loc = {folder, 0, 0}, .what = tn_last_error(), .fix = ""};
+  return Diag{.code = code, .loc = {folder, 0, 0}, .what = tn_last_error(), .fix = remedy_of(code)};
 }
 
 TensorType type_of(const tn_tensor_info& i) {
@@ -30,6 +56,39 @@ std::vector<NamedType> describe(const tn_model* m, Count count, Info info) {
     if (info(m, i, &t) == 0) out.push_back({t.name, type_of(t)});
   }
   return out;
+}
+
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
+  return checked_add(a, b).value_or(UINT64_MAX);
+}
+
+/// The system would map more than it has, and kill the process when it is used.
+Status check_memory(const tn_model* m, std::uint32_t threads, const std::string& folder) {
+  std::uint64_t need = 0;
+  for (std::uint32_t i = 0; i < tn_model_pools(m); ++i) {
+    tn_pool_info p{};
+    p.struct_size = sizeof p;
+    if (tn_model_pool(m, i, &p) != 0) continue;
+    const bool per_worker = std::string_view(p.kind) == "worker";
+    need = plus(need,
+                checked_mul(p.bytes, per_worker ? std::max(1u, threads) : 1u).value_or(UINT64_MAX));
+  }
+  const auto add_caller_owned = [&](auto count, auto info) {
+    for (std::uint32_t i = 0; i < count(m); ++i) {
+      tn_tensor_info t{};
+      t.struct_size = sizeof t;
+      if (info(m, i, &t) == 0 && !t.planned) need = plus(need, t.bytes);
+    }
+  };
+  add_caller_owned(tn_model_inputs, tn_model_input);
+  add_caller_owned(tn_model_outputs, tn_model_output);
+  if (need <= memory_of_machine()) return {};
+  return Diag{.code = 8107,
+              .loc = {folder, 0, 0},
+              .what = fmt::format("running it takes {} bytes (pools, inputs and outputs), this "
+                                  "machine has {}",
+                                  need, memory_of_machine()),
+              .fix = "compile smaller shapes, or use a machine with more memory"};
 }
 
 struct Fill {
@@ -58,7 +117,7 @@ std::optional<Fill> fill_of(DType t, std::string_view text) {
   }
   const auto c2 = rest.find(':');
   if (c2 == rest.npos || !number(rest.substr(0, c2), f.a) || !number(rest.substr(c2 + 1), f.b) ||
-      f.a > f.b)
+      !(f.b - f.a >= 0 && f.b - f.a < 0x1p62) || (kind == "randint" && f.a == f.b))
     return std::nullopt;
   if (kind == "uniform")
     f.kind = Fill::Kind::uniform;
@@ -69,6 +128,15 @@ std::optional<Fill> fill_of(DType t, std::string_view text) {
   return f;
 }
 
+/// Every value of the fill converts to `t`. What is drawn is below `b`, a constant is `a`.
+bool fits(DType t, const Fill& f) {
+  if (is_float(t)) return true;
+  const double span = std::ldexp(1.0, static_cast<int>(t == DType::boolean ? 1 : bits(t)));
+  const double low = is_signed(t) ? -span / 2 : 0, end = low + span;  // of the type
+  if (f.kind == Fill::Kind::constant) return f.a > low - 1 && f.a < end;
+  return f.a > low - 1 && f.b <= end;
+}
+
 // The draw is spelled out, so that every standard library gives the same bytes.
 double draw(std::mt19937_64& r, const Fill& f) {
   const double u = static_cast<double>(r() >> 11) * 0x1p-53;
@@ -76,7 +144,7 @@ double draw(std::mt19937_64& r, const Fill& f) {
     case Fill::Kind::constant:
       return f.a;
     case Fill::Kind::uniform:
-      return f.a + u * (f.b - f.a);
+      return std::max(f.a, std::min(f.a + u * (f.b - f.a), std::nextafter(f.b, f.a)));
     case Fill::Kind::randint:
       return f.a + static_cast<double>(static_cast<std::int64_t>(u * (f.b - f.a)));
   }
@@ -97,11 +165,17 @@ std::uint16_t half_of(float x) {
 
 }  // namespace
 
+std::uint64_t memory_of_machine() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 Result<Runner> Runner::open(const std::string& folder, std::uint32_t threads, std::uint32_t flags) {
   Runner r;
   tn_model* m = nullptr;
   if (int e = tn_model_load(folder.c_str(), &m)) return runtime_error(e, folder);
   r.model_.reset(m, tn_model_free);
+  if (Status s = check_memory(m, threads, folder); !s) return s.errors();
   tn_context_options options{sizeof(tn_context_options), threads, flags};
   tn_context* c = nullptr;
   if (int e = tn_context_create(m, &options, &c)) return runtime_error(e, folder);
@@ -132,6 +206,11 @@ Status Runner::run() {
       return runtime_error(e, "");
   }
   if (int e = tn_run(context_.get())) return runtime_error(e, tn_model_name(model_.get()));
+  return {};
+}
+
+Status Runner::verify() const {
+  if (int e = tn_model_verify(model_.get())) return runtime_error(e, "");
   return {};
 }
 
@@ -168,8 +247,24 @@ Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint
     return Diag{.code = 8103,
                 .loc = {},
                 .what = fmt::format("'{}' is no fill", fill),
-                .fix = "write uniform:LO:HI, randint:LO:HI or const:V"};
-  Tensor t{type, std::vector<std::byte>(byte_size(type).value_or(0))};
+                .fix = "write uniform:LO:HI, randint:LO:HI with LO below HI, or const:V"};
+  if (!fits(type.dtype, *f))
+    return Diag{
+        .code = 8103,
+        .loc = {},
+        .what = fmt::format("fill '{}' has values that {} cannot hold", fill, name(type.dtype)),
+        .fix = "give a narrower range"};
+  Tensor t{type, {}};
+  const std::uint64_t bytes = byte_size(type).value_or(UINT64_MAX);
+  try {
+    t.bytes.resize(bytes);
+  } catch (const std::exception&) {  // bad_alloc, length_error
+    return Diag{
+        .code = 8107,
+        .loc = {},
+        .what = fmt::format("no memory for an input of {} bytes, {}", bytes, to_string(type)),
+        .fix = "compile smaller shapes, or use a machine with more memory"};
+  }
   std::mt19937_64 r(seed);
   switch (type.dtype) {
     case DType::f32:

@@ -21,11 +21,14 @@ struct NamedType {
 /// A loaded artefact with one context. Failures carry the runtime's own code and text.
 class Runner {
  public:
+  /// TN8107 when pools, inputs and outputs together exceed the memory of the machine.
   static Result<Runner> open(const std::string& folder, std::uint32_t threads, std::uint32_t flags);
   const std::vector<NamedType>& inputs() const { return inputs_; }
   const std::vector<NamedType>& outputs() const { return outputs_; }
   Status set(const std::vector<Tensor>& inputs);
   Status run();
+  /// The constants against their checksums.
+  Status verify() const;
   Result<std::vector<Tensor>> results() const;
   /// Name and nanoseconds of each step of the last run; needs TN_PROFILE.
   std::vector<std::pair<std::string, std::uint64_t>> step_times() const;
@@ -38,9 +41,13 @@ class Runner {
   std::vector<Tensor> held_;  // planned inputs are consumed by a run: they are set again
 };
 
+/// Bytes of main memory.
+std::uint64_t memory_of_machine();
+
 /// Fills for inputs without data: floats uniform in [-1, 1), integers 0..9, booleans 0 or 1; `fill`
 /// overrides: uniform:LO:HI, randint:LO:HI (HI excluded), const:V. TN8103 for a fill that cannot be
-/// read. Same seed, same bytes.
+/// read, is empty, or has values that `type` has not; TN8107 when the tensor is too large for
+/// memory. Same seed, same bytes.
 Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed);
 
 /// One tensor per input: `files` (name -> path of an .npy) first, else fills. TN8104: a name that

@@ -156,16 +156,34 @@ std::vector<std::int64_t> last_uses(const te::Compute& c) {
   return last;
 }
 
+std::uint64_t saturated(std::optional<std::uint64_t> n) { return n.value_or(UINT64_MAX); }
+
+/// Of tensor t as run() holds it.
+std::uint64_t register_bytes(const te::Compute& c, std::uint32_t t) {
+  const DType type = c.dtype_of(t);
+  return saturated(
+      checked_mul(saturated(elements(TensorType(type, c.shape_of(t)))), register_width(type)));
+}
+
 }  // namespace
+
+std::uint64_t scratch_bytes(const te::Compute& c) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t t = 0; t < c.inputs.size() + c.stages.size(); ++t) {
+    const bool given = t < c.inputs.size() ||
+                       std::ranges::count(c.outputs, t - c.inputs.size()) > 0;  // by the caller
+    if (given && !is_narrow(c.dtype_of(t))) continue;
+    sum = saturated(checked_add(sum, register_bytes(c, t)));
+  }
+  return sum;
+}
 
 std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
                 std::span<std::byte* const> outputs) {
   const std::size_t n_tensors = c.inputs.size() + c.stages.size();
   Memory memory(n_tensors, nullptr);
   std::vector<std::vector<std::byte>> own(n_tensors);
-  auto bytes_for = [&](std::uint32_t t) {
-    return *elements(TensorType(c.dtype_of(t), c.shape_of(t))) * register_width(c.dtype_of(t));
-  };
+  auto bytes_for = [&](std::uint32_t t) { return register_bytes(c, t); };
   for (std::uint32_t t = 0; t < c.inputs.size(); ++t) {
     memory[t] = inputs[t];
     if (!is_narrow(c.inputs[t].dtype)) continue;
@@ -198,6 +216,18 @@ std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
 }  // namespace tenon::eval
 
 namespace tenon {
+
+std::uint64_t evaluation_work(const te::Compute& c) {
+  std::uint64_t sum = 0;
+  for (const te::Stage& s : c.stages) {
+    std::optional<std::uint64_t> points = 1;
+    for (const auto* axes : {&s.axes, &s.reduce})
+      for (const te::Axis& a : *axes)
+        if (points) points = checked_mul(*points, static_cast<std::uint64_t>(a.extent));
+    sum = checked_add(sum, points.value_or(UINT64_MAX)).value_or(UINT64_MAX);
+  }
+  return sum;
+}
 
 void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs,
               std::span<std::byte* const> outputs) {

@@ -3,6 +3,7 @@
 #define TENON_CORE_EVAL_COMPUTE_H
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -13,6 +14,9 @@ namespace tenon::eval {
 /// As evaluate(Compute); what went wrong (an index out of bounds), or empty. `c` passes te::check.
 std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
                 std::span<std::byte* const> outputs);
+
+/// Bytes that run() takes besides inputs and outputs, when nothing is freed early. Saturates.
+std::uint64_t scratch_bytes(const te::Compute& c);
 
 }  // namespace tenon::eval
 

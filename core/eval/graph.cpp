@@ -164,7 +164,7 @@ class Run {
 
   /// The operands' bytes are the inputs and the outputs' bytes the results, whatever shape the
   /// compute gives them.
-  static Result<Helds> compute(const te::Compute& c, const Node& n, const Helds& operands) {
+  Result<Helds> compute(const te::Compute& c, const Node& n, const Helds& operands) const {
     auto mismatch = [&](std::string_view what, std::size_t k, const TensorType& a,
                         const TensorType& b) {
       return Diag{.code = 3122,
@@ -184,6 +184,7 @@ class Run {
         return mismatch("operand", k, operands[k].type, c.inputs[k]);
       in.push_back(operands[k].bytes);
     }
+    if (Status s = check_memory(c, n); !s) return s.errors();
     std::vector<Tensor> results;
     std::vector<std::byte*> out;
     for (std::uint32_t k = 0; k < n.results.size(); ++k) {
@@ -201,6 +202,18 @@ class Run {
     Helds held;
     for (Tensor& t : results) held.push_back(hold(std::move(t)));
     return held;
+  }
+
+  Status check_memory(const te::Compute& c, const Node& n) const {
+    std::uint64_t need = eval::scratch_bytes(c);
+    for (const NodeResult& r : n.results)
+      need = checked_add(need, byte_size(r.type).value_or(UINT64_MAX)).value_or(UINT64_MAX);
+    if (need <= options_.max_bytes) return {};
+    return Diag{.code = 3124,
+                .loc = n.loc,
+                .what = fmt::format("evaluating `{}` takes {} bytes, {} are allowed",
+                                    m_.ops()[n.op].name, need, options_.max_bytes),
+                .fix = "use smaller shapes, or compare without the evaluator"};
   }
 
   const Deaths& deaths_of(const Body& b) {
@@ -268,11 +281,10 @@ Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f,
 }
 
 Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,
-                                     std::span<const Tensor> operands) {
+                                     std::span<const Tensor> operands, const EvalOptions& options) {
   Helds held;
   for (const Tensor& t : operands) held.push_back(borrow(t));
-  const EvalOptions none;
-  auto results = Run(m, none).apply(n, std::move(held), nullptr, 0);
+  auto results = Run(m, options).apply(n, std::move(held), nullptr, 0);
   if (!results) return results.errors();
   std::vector<Tensor> out;
   for (const Held& h : *results) out.push_back(copy_of(h));

@@ -48,6 +48,18 @@ void map_cast(void* out, const void* const* args, std::size_t n) {
   const From* __restrict x = static_cast<const From*>(args[0]);
   for (std::size_t i = 0; i < n; ++i) r[i] = convert<To>(x[i]);
 }
+/// To i4 or u4, whose register is wider: a float saturates at the type's own ends.
+template <class From, DType to>
+void map_cast_4(void* out, const void* const* args, std::size_t n) {
+  using To = std::conditional_t<to == DType::i4, std::int8_t, std::uint8_t>;
+  constexpr To low = to == DType::i4 ? -8 : 0, high = to == DType::i4 ? 7 : 15;
+  To* __restrict r = static_cast<To*>(out);
+  const From* __restrict x = static_cast<const From*>(args[0]);
+  for (std::size_t i = 0; i < n; ++i) {
+    r[i] = convert<To>(x[i]);
+    if constexpr (is_real<From>) r[i] = std::clamp(r[i], low, high);  // integers wrap: narrow()
+  }
+}
 template <class From>
 void map_truth(void* out, const void* const* args, std::size_t n) {
   auto* __restrict r = static_cast<std::uint8_t*>(out);
@@ -139,6 +151,8 @@ Map cast_of(DType from, DType to) {
   return with_type(from, [to](auto source) -> Map {
     using From = typename decltype(source)::type;
     if (to == DType::boolean) return &map_truth<From>;
+    if (to == DType::i4) return &map_cast_4<From, DType::i4>;
+    if (to == DType::u4) return &map_cast_4<From, DType::u4>;
     return with_type(
         to, [](auto target) -> Map { return &map_cast<From, typename decltype(target)::type>; });
   });

@@ -85,8 +85,8 @@ std::string provenance_json(const Compilation& c) {
 // May `name`, found in an output folder, be replaced? Only what artefacts consist of: the files of
 // this one, those that core writes, constant images, and objects of targets.
 static bool ours(const std::string& name, const ArtefactFiles& files) {
-  for (const char* known :
-       {"program.json", "plan.json", "request.json", "metadata.json", "provenance.json"})
+  for (const char* known : {"program.json", "plan.json", "request.json", "metadata.json",
+                            "provenance.json", "checksums"})
     if (name == known) return true;
   return files.contains(name) || name.ends_with("kernels.so") ||
          (name.starts_with("constants.") && name.ends_with(".bin"));
@@ -100,6 +100,12 @@ Status write_artefact(const std::string& folder, const ArtefactFiles& files) {
   std::error_code ec;
   fs::path target = fs::absolute(folder, ec).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
+  if (fs::is_symlink(target, ec)) {  // the folder that it names is replaced, the link stays
+    const fs::path named = fs::canonical(target, ec);
+    if (ec)
+      return refuse("is a link that leads nowhere", "remove it, or make the folder that it names");
+    target = named;
+  }
   const bool there = fs::exists(target, ec);
   if (there && !fs::is_directory(target, ec))
     return refuse("is a file, an artefact is a folder", "name another output folder");

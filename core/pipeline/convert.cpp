@@ -78,6 +78,10 @@ class Converter {
 
   void steps(const YamlNode& n) {
     if (!r_.want_list(n, "'steps'")) return;
+    if (n.items.empty())
+      r_.fail(
+          2107, n.loc, "'steps' lists no step: nothing would be compiled",
+          "begin with `steps: [import, infer-shapes, ...]`, or extend a pipeline that has steps");
     const std::vector<std::string> ids = step_ids(n);
     std::map<std::string, Loc> seen;
     for (std::size_t i = 0; i < n.items.size(); ++i) {

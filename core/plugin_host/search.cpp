@@ -77,11 +77,14 @@ class Indexer {
     if (path.is_relative()) path = fs::path(n.loc.file).parent_path() / path;
     std::error_code ec;
     if (!fs::exists(path, ec)) {
-      errors_.push_back(Diag{.code = 1001,
-                             .loc = n.loc,
-                             .what = fmt::format("plugin '{}': no file '{}' (tried '{}')", n.id,
-                                                 n.path, fs::absolute(path, ec).string()),
-                             .fix = "relative paths start at the file that names them"});
+      errors_.push_back(
+          Diag{.code = 1001,
+               .loc = n.loc,
+               .what = fmt::format("{}no file '{}' (tried '{}')",
+                                   n.id.empty() ? "" : fmt::format("plugin '{}': ", n.id), n.path,
+                                   fs::absolute(path, ec).string()),
+               .fix = n.loc.file.empty() ? "check the path"
+                                         : "relative paths start at the file that names them"});
       return;
     }
     PluginRow row = look(path.string(), "pipeline");

@@ -50,14 +50,24 @@ bool read_shape(std::string_view s, Shape& shape) {
   return true;
 }
 
+std::string remedy_of_type(std::string_view descr) {
+  if (descr.starts_with('>'))
+    return "save x.astype(x.dtype.newbyteorder('<')): big-endian is not read";
+  if (descr.find('O') != descr.npos)
+    return "save numbers, x.astype('float32'): objects are not read";
+  return "save x.astype(T) with T one of float16, float32, float64, int8 to int64, uint8 to "
+         "uint64, bool";
+}
+
 }  // namespace
 
 Result<Tensor> tensor_from_npy(std::string_view bytes, std::string_view file) {
-  const auto refuse = [&](std::string what) {
+  const auto refuse = [&](std::string what,
+                          std::string fix = "write the array again with numpy.save") {
     return Diag{.code = 8101,
                 .loc = {std::string(file), 0, 0},
                 .what = std::move(what),
-                .fix = "write it with numpy.save, in C order"};
+                .fix = std::move(fix)};
   };
   if (bytes.size() < 10 || !bytes.starts_with(magic)) return refuse("not a .npy file");
   const auto major = static_cast<unsigned char>(bytes[6]);
@@ -80,16 +90,20 @@ Result<Tensor> tensor_from_npy(std::string_view bytes, std::string_view file) {
       t.type.dtype = type;
       known = true;
     }
-  if (!known) return refuse(fmt::format("element type '{}' is not read", descr));
-  if (field(header, "fortran_order") != "False") return refuse("the array is in Fortran order");
+  if (!known)
+    return refuse(fmt::format("element type '{}' is not read", descr), remedy_of_type(descr));
+  if (field(header, "fortran_order") != "False")
+    return refuse("the array is in Fortran order", "save numpy.ascontiguousarray(x)");
   Shape shape;
   if (!read_shape(field(header, "shape"), shape)) return refuse("the shape cannot be read");
   t.type = TensorType(t.type.dtype, shape);
   const auto need = byte_size(t.type);
   const std::size_t have = bytes.size() - start - length;
-  if (!need || *need != have)
+  if (!need)
+    return refuse(fmt::format("the shape {} has more than 2^63 - 1 bytes", to_string(t.type)));
+  if (*need != have)
     return refuse(fmt::format("holds {} bytes of data, its shape {} needs {}", have,
-                              to_string(t.type), need.value_or(0)));
+                              to_string(t.type), *need));
   t.bytes.resize(have);
   std::memcpy(t.bytes.data(), bytes.data() + start + length, have);
   return t;

@@ -98,6 +98,9 @@ int tn_model_load(const char* folder, tn_model** out) {
     *out = new tn_model{tenon::runtime::load_model(&deref(folder, "the folder"))};
   });
 }
+int tn_model_verify(const tn_model* m) {
+  return guarded([&] { tenon::runtime::verify_images(*deref(m, "the model").model); });
+}
 void tn_model_free(tn_model* m) { delete m; }
 const char* tn_model_name(const tn_model* m) { return m ? m->model->program.model.c_str() : ""; }
 const char* tn_model_json(const tn_model* m) { return m ? m->model->program.text.c_str() : ""; }

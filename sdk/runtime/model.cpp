@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,8 +17,7 @@ namespace tenon::runtime {
 namespace {
 
 /// Every part that the loader would map lies inside the file.
-void check_elf(const std::string& path) {
-  const std::string f = read_file(path);
+void check_elf(const std::string& path, const std::string& f) {
   const auto bad = [&](const char* what) { throw Error(TN_RT_OBJECT, path + ": " + what); };
   Elf64_Ehdr h;
   if (f.size() < sizeof h) bad("is no shared object");
@@ -47,6 +47,9 @@ std::string absolute(const std::string& folder) {
   if (!p) throw Error(TN_RT_FILE, folder + ": " + std::strerror(errno));
   std::string out(p);
   std::free(p);
+  struct stat s {};
+  if (stat(out.c_str(), &s) == 0 && !S_ISDIR(s.st_mode))
+    throw Error(TN_RT_FILE, folder + ": is a file; an artefact is a folder");
   return out;
 }
 
@@ -71,8 +74,10 @@ void resolve_kernels(Model& m) {
 
 }  // namespace
 
-Object::Object(const std::string& path) {
-  check_elf(path);
+Object::Object(const std::string& folder, const std::string& name, const Checksums& sums) {
+  const std::string path = folder + name, bytes = read_file(path);
+  check_elf(path, bytes);
+  sums.check(name, bytes);
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle_) throw Error(TN_RT_OBJECT, std::string("cannot load the kernels: ") + dlerror());
 }
@@ -86,8 +91,10 @@ KernelFn Object::find(const std::string& symbol) const {
 
 std::shared_ptr<const Model> load_model(const std::string& folder) {
   const std::string dir = absolute(folder) + "/";
-  auto m = std::make_shared<Model>();
-  m->program = parse_program(read_file(dir + "program.json"));
+  std::string text = read_file(dir + "program.json");
+  Checksums sums(read_file(dir + checksums_name));
+  sums.check("program.json", text);
+  auto m = std::make_shared<Model>(Model{parse_program(std::move(text)), std::move(sums)});
   const Program& p = m->program;
   if (const auto missing = missing_features(p.features); !missing.empty())
     throw Error(TN_RT_CPU, "this CPU lacks what the artefact was compiled for: " + join(missing) +
@@ -98,11 +105,18 @@ std::shared_ptr<const Model> load_model(const std::string& folder) {
                             : Region::map_file(dir + p.pools[i].image, image_bytes(p, i),
                                                p.pools[i].align));
   if (!p.kernels.empty())
-    for (const std::string& o : p.objects) m->objects.emplace_back(dir + o);
+    for (const std::string& o : p.objects) m->objects.emplace_back(dir, o, m->checksums);
   resolve_kernels(*m);
   for (std::uint32_t s = 0; s < p.steps.size(); ++s)
     if (p.steps[s].kind != StepKind::jump) m->shown.push_back(s);
   return m;
+}
+
+void verify_images(const Model& m) {
+  for (std::size_t i = 0; i < m.images.size(); ++i)
+    if (const Region& r = m.images[i]; !m.program.pools[i].image.empty())
+      m.checksums.check(m.program.pools[i].image,
+                        {reinterpret_cast<const char*>(r.data()), r.size()});
 }
 
 }  // namespace tenon::runtime

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "checksums.h"
 #include "memory.h"
 #include "program.h"
 
@@ -17,9 +18,9 @@ using KernelFn = std::int32_t (*)(void* const* buf, const std::int64_t* dim, voi
 /// A loaded shared object.
 class Object {
  public:
-  /// Checks that the file is whole (a truncated one would kill the process inside the loader).
-  /// Throws Error.
-  explicit Object(const std::string& path);
+  /// Checks first that the file is whole (a truncated one would kill the process inside the loader)
+  /// and the one that was compiled. Throws Error.
+  Object(const std::string& folder, const std::string& name, const Checksums& sums);
   Object(Object&& o) noexcept;
   Object& operator=(Object&&) = delete;
   Object(const Object&) = delete;
@@ -33,6 +34,7 @@ class Object {
 
 struct Model {
   Program program;
+  Checksums checksums;
   std::vector<Object> objects;
   std::vector<KernelFn> kernels;
   std::vector<Region> images;        ///< one per pool; empty where there is none
@@ -41,6 +43,8 @@ struct Model {
 
 /// Throws Error.
 std::shared_ptr<const Model> load_model(const std::string& folder);
+/// The constants against their checksums. Throws Error (TN_RT_DAMAGED).
+void verify_images(const Model& m);
 
 }  // namespace tenon::runtime
 

@@ -71,8 +71,8 @@ class At {
     return static_cast<std::int64_t>(
         u64(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
   }
-  std::uint64_t power_of_two() const {
-    const std::uint64_t v = u64();
+  std::uint64_t alignment() const {
+    const std::uint64_t v = u64(max_align);
     if (!std::has_single_bit(v)) fail(std::to_string(v) + " is not a power of two");
     return v;
   }
@@ -109,7 +109,7 @@ class Reader {
 
  private:
   Pool pool(const At& x) {
-    Pool p{.id = x["id"].text(), .bytes = x["bytes"].u64(), .align = x["align"].power_of_two()};
+    Pool p{.id = x["id"].text(), .bytes = x["bytes"].u64(), .align = x["align"].alignment()};
     const std::string kind = x["kind"].text();
     if (kind == "data")
       p.kind = PoolKind::data;
@@ -161,8 +161,7 @@ class Reader {
   }
 
   Tensor tensor(const At& x) {
-    Tensor t{
-        .name = x["name"].text(), .bytes = x["bytes"].u64(), .align = x["align"].power_of_two()};
+    Tensor t{.name = x["name"].text(), .bytes = x["bytes"].u64(), .align = x["align"].alignment()};
     const std::string type = x["dtype"].text();
     const DTypeRow* row = nullptr;
     for (const DTypeRow& r : dtypes)
@@ -202,12 +201,11 @@ class Reader {
 
   Kernel kernel(const At& x) {
     Kernel k{.symbol = x["symbol"].text(),
-             .n_args = static_cast<std::uint32_t>(
-                 x["args"].u64(std::numeric_limits<std::uint32_t>::max())),
-             .n_inputs = static_cast<std::uint32_t>(x["inputs"].u64(x["args"].u64())),
              .extent = x["extent"].i64(),
              .grain = x["grain"].i64(),
              .work = x["work"].u64()};
+    for (const At& bytes : x["args"].items()) k.args.push_back(bytes.u64());
+    k.n_inputs = static_cast<std::uint32_t>(x["inputs"].u64(k.args.size()));
     if (k.grain < 1) x["grain"].fail("is less than 1");
     if (!x.has("worker")) return k;
     const std::vector<At> f = x["worker"].items();
@@ -231,16 +229,12 @@ class Reader {
     for (const At& a : x["args"].items()) s.args.push_back(place(a));
     const std::string kind = x["kind"].text();
     const auto expect = [&](std::size_t n) {
-      if (s.args.size() != n)
-        x["args"].fail(std::to_string(s.args.size()) + " arguments instead of " +
-                       std::to_string(n));
+      if (s.args.size() != n) x["args"].fail(count(s.args.size(), n));
     };
     if (kind == "call") {
       s.kind = StepKind::call;
       s.kernel = x["kernel"].index(p_.kernels.size());
-      expect(p_.kernels[s.kernel].n_args);
-      for (std::size_t a = p_.kernels[s.kernel].n_inputs; a < s.args.size(); ++a)
-        writable(x, s.args[a]);
+      call(x, s, p_.kernels[s.kernel]);
       p_.steps.push_back(std::move(s));
     } else if (kind == "copy") {
       s.kind = StepKind::copy;
@@ -258,6 +252,21 @@ class Reader {
     } else {
       x["kind"].fail("'" + kind + "' is none of call, copy, branch");
     }
+  }
+
+  /// The kernel trusts what it gets: every argument has the bytes that it was compiled for.
+  void call(const At& x, const Step& s, const Kernel& k) {
+    if (s.args.size() != k.args.size()) x["args"].fail(count(s.args.size(), k.args.size()));
+    for (std::size_t a = 0; a < s.args.size(); ++a) {
+      if (s.args[a].bytes != k.args[a])
+        x["args"].items()[a].fail("has " + std::to_string(s.args[a].bytes) + " bytes; kernel '" +
+                                  k.symbol + "' was compiled for " + std::to_string(k.args[a]));
+      if (a >= k.n_inputs) writable(x, s.args[a]);
+    }
+  }
+
+  static std::string count(std::size_t is, std::size_t should) {
+    return std::to_string(is) + " arguments instead of " + std::to_string(should);
   }
 
   void writable(const At& x, const Place& p) {

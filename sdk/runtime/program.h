@@ -13,6 +13,7 @@
 namespace tenon::runtime {
 
 inline constexpr std::uint64_t format_major = 1;
+inline constexpr std::uint64_t max_align = std::uint64_t{1} << 30;
 
 enum class PoolKind : std::uint8_t { data, constants, worker };
 struct Pool {
@@ -46,7 +47,8 @@ struct Tensor {
 
 struct Kernel {
   std::string symbol;
-  std::uint32_t n_args = 0, n_inputs = 0;  ///< n_inputs: the first ones, which it only reads
+  std::vector<std::uint64_t> args;  ///< bytes that it touches of each argument, as it was compiled
+  std::uint32_t n_inputs = 0;       ///< the first ones, which it only reads
   std::int64_t extent = 1, grain = 1;
   std::uint64_t work = 0, worker_bytes = 0, worker_offset = 0;
   std::uint32_t worker_pool = 0;

@@ -29,6 +29,7 @@ THIRD = {
     "fmt/": ("core", "passes", "plugins", "tests"),
     "nlohmann/": ("core", "plugins", "sdk/runtime", "tests"),
     "openssl/": ("core",),
+    "xxhash": ("plugins/executors/graph", "sdk/runtime", "tests/support"),
     "doctest/": ("tests", "sdk/kit", "sdk/template"),
     "benchmark/": ("tests/bench",),
 }

@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -57,6 +60,21 @@ void write_artefact(const std::filesystem::path& folder, const ExecProgram& p,
   const auto object = compile_object(kernels, llvm_facts());
   REQUIRE(object);
   write_file(folder / "kernels.so", object->data(), object->size());
+  seal(folder);
+}
+
+void seal(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> sums;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string(), bytes = read_text(entry.path());
+    if (name == "checksums") continue;
+    XXH128_canonical_t sum;
+    XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes.data(), bytes.size()));
+    sums[name] = fmt::format("{:02x}", fmt::join(sum.digest, ""));
+  }
+  std::string text;
+  for (const auto& [name, sum] : sums) text += sum + "  " + name + "\n";
+  write_file(folder / "checksums", text.data(), text.size());
 }
 
 ExecKernel exec_kernel(const tir::Kernel& k) {

@@ -31,6 +31,9 @@ ArtefactFiles emit_files(const ExecProgram& p,
                          const std::vector<std::string>& objects = {"kernels.so"});
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
 std::string read_text(const std::filesystem::path& path);
+/// Writes `checksums` for what stands in `folder` now: damage that only the runtime's own checks
+/// can find.
+void seal(const std::filesystem::path& folder);
 /// Everything into `folder`.
 void write_artefact(const std::filesystem::path& folder, const ExecProgram& p,
                     const std::vector<tir::Kernel>& kernels);

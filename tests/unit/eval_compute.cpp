@@ -207,6 +207,23 @@ TEST_CASE("eval: casts truncate, saturate and wrap") {
                       DType::f32) == 1.0f);
 }
 
+TEST_CASE("eval: casts of floats to four bits saturate at four bits, casts of integers wrap") {
+  const auto cast = [](const Tensor& x, DType to) {
+    Builder b({x.type});
+    const Shape shape = x.type.shape();
+    T narrow = b.stage("n", shape, [&](auto i) { return b.cast(b.input(0)(i), to); });
+    b.output(b.stage("w", shape, [&](auto i) { return b.cast(narrow(i), DType::i32); }));
+    const Tensor out = test::run(b.get(), {x})[0];
+    return std::vector<std::int32_t>(out.as<std::int32_t>().begin(), out.as<std::int32_t>().end());
+  };
+  const Tensor f = test::tensor<float>({9}, {7.9f, 8, 100, -8.9f, -9, 300, NAN, inf, -inf});
+  CHECK(cast(f, DType::i4) == std::vector<std::int32_t>{7, 7, 7, -8, -8, 7, 0, 7, -8});
+  CHECK(cast(f, DType::u4) == std::vector<std::int32_t>{7, 8, 15, 0, 0, 15, 0, 15, 0});
+  const Tensor i = test::tensor<std::int32_t>({4}, {8, 17, -9, 100}, DType::i32);
+  CHECK(cast(i, DType::i4) == std::vector<std::int32_t>{-8, 1, 7, 4});
+  CHECK(cast(i, DType::u4) == std::vector<std::int32_t>{8, 1, 7, 4});
+}
+
 TEST_CASE("eval: f16, bf16 and four-bit types round and wrap after each operation") {
   auto round_trip = [](DType t, float x) {
     Builder b({TensorType(DType::f32, Shape{1})});

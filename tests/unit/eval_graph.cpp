@@ -49,6 +49,28 @@ Result<std::vector<Tensor>> run(const Graph& g, const EvalOptions& options = {})
 
 }  // namespace
 
+TEST_CASE("graph: what takes more memory than allowed is refused before it is allocated") {
+  Graph g;
+  g.function("main", [](Builder& b, Value x) -> std::vector<Value> {
+    Value wide = b.make("expand", {x}, {{"shape", Shape{4, 3}}});
+    return {b.make("softmax", {wide}, {{"axis", std::int64_t{1}}})};
+  });
+  EvalOptions options;
+  CHECK(run(g, options));
+  options.max_bytes = 60;  // expand takes 48, softmax has stages of its own
+  const auto refused = run(g, options);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.errors()[0].code == 3124);
+  CHECK(refused.errors()[0].what.find("softmax") != std::string::npos);
+  te::Compute c;
+  te::Stage s;
+  s.axes = {{"i", 1 << 20}, {"j", 1 << 20}};
+  c.stages = {s};
+  CHECK(evaluation_work(c) == std::uint64_t{1} << 40);
+  c.stages[0].reduce = {{"k", INT64_MAX}};
+  CHECK(evaluation_work(c) == UINT64_MAX);
+}
+
 TEST_CASE("graph: ops, constants, copies, debug, views, a result named twice, an input returned") {
   Graph g;
   g.function("main", [](Builder& b, Value x) -> std::vector<Value> {

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -16,7 +17,7 @@
 namespace tenon::test {
 namespace {
 
-/// Signal that ends `f` in a child process, or 0.
+/// How `f` ends in a child process: 0 well, a signal, or minus the code that it exits with.
 template <class F>
 int signal_of(F f) {
   const pid_t pid = fork();
@@ -29,7 +30,7 @@ int signal_of(F f) {
   }
   int status = 0;
   REQUIRE(waitpid(pid, &status, 0) == pid);
-  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
 }
 
 int load_code(const std::filesystem::path& folder) {
@@ -119,6 +120,7 @@ TEST_CASE("runtime: a failing kernel stops the run with its code; the context ru
     for (const auto& [name, bytes] : emit_files(p))
       write_file(folder / name, bytes.data(), bytes.size());
     write_file(folder / "kernels.so", object.data(), object.size());
+    seal(folder);
     return folder;
   };
   std::vector<std::uint8_t> x(100, 7), before(100, 1);
@@ -177,6 +179,7 @@ TEST_CASE(
   const auto with = [&](const nlohmann::json& changed) {
     const std::string s = changed.dump();
     write_file(dir.path() / "program.json", s.data(), s.size());
+    seal(dir.path());
     return load_code(dir.path());
   };
   auto newer = j;
@@ -208,6 +211,7 @@ TEST_CASE("runtime: every damaged number is refused with its place") {
     changed[Pointer(at)] = value;
     const std::string s = changed.dump();
     write_file(dir.path() / "program.json", s.data(), s.size());
+    seal(dir.path());
     return load_code(dir.path());
   };
   const std::pair<const char*, nlohmann::json> damages[] = {
@@ -239,6 +243,11 @@ TEST_CASE("runtime: every damaged number is refused with its place") {
       {"/kernels/0/grain", 0},
       {"/kernels/0/extent", -1},
       {"/kernels/0/args", 2},
+      {"/kernels/0/args", {4096, 4096}},
+      {"/kernels/0/args/1", 4095},
+      {"/steps/0/args/2/3", 4092},
+      {"/pools/0/align", std::uint64_t{1} << 32},
+      {"/inputs/0/align", std::uint64_t{1} << 32},
       {"/kernels/0/inputs", 4},
       {"/kernels/0/symbol", 7},
       {"/kernels/0/worker", {0, 0, 8}},
@@ -264,6 +273,7 @@ TEST_CASE("runtime: truncated and flipped program files never crash") {
       std::FILE* f = std::fopen((dir.path() / "program.json").c_str(), "wb");
       std::fwrite(text.data(), 1, text.size(), f);
       std::fclose(f);
+      seal(dir.path());
       tn_model* model = nullptr;
       const int code = tn_model_load(dir.path().c_str(), &model);
       tn_context* c = nullptr;
@@ -284,6 +294,104 @@ TEST_CASE("runtime: truncated and flipped program files never crash") {
   CHECK(signal == 0);
 }
 
+namespace {
+
+using Json = nlohmann::json;
+
+/// Every number below `j`, as a pointer from the top.
+std::vector<Json::json_pointer> numbers_of(const Json& j) {
+  std::vector<Json::json_pointer> out;
+  for (const auto& [path, value] : j.flatten().items())
+    if (value.is_number()) out.emplace_back(path);
+  return out;
+}
+
+std::vector<Json> edits_of(const Json& was) {
+  const auto n = was.get<std::uint64_t>();
+  return {0, 1, -1, n + 1, n - 1, 1ull << 31, 1ull << 32, 1ull << 63};
+}
+
+void write_program(const std::filesystem::path& folder, const std::string& text) {
+  write_file(folder / "program.json", text.data(), text.size());
+}
+
+}  // namespace
+
+TEST_CASE("runtime: a program with any number edited is refused by its checksum") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const Json good = Json::parse(read_text(dir.path() / "program.json"));
+  for (const auto& at : numbers_of(good))
+    for (const Json& edit : edits_of(good[at])) {
+      Json changed = good;
+      changed[at] = edit;
+      if (changed == good) continue;
+      write_program(dir.path(), changed.dump());
+      CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
+      CHECK(says("program.json"));
+    }
+}
+
+TEST_CASE(
+    "runtime: a program with any number edited and sealed again loads or is refused by name") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const Json good = Json::parse(read_text(dir.path() / "program.json"));
+  const int signal = signal_of([&] {
+    for (const auto& at : numbers_of(good))
+      for (const Json& edit : edits_of(good[at])) {
+        Json changed = good;
+        changed[at] = edit;
+        write_program(dir.path(), changed.dump());
+        seal(dir.path());
+        tn_model* model = nullptr;
+        tn_context* c = nullptr;
+        const int code = tn_model_load(dir.path().c_str(), &model);
+        const int made = code ? code : tn_context_create(model, nullptr, &c);
+        if (made != 0 && tn_last_error()[0] == 0) _exit(1);
+        if (code != 0 && code != TN_RT_PROGRAM && code != TN_RT_FILE && code != TN_RT_VERSION)
+          _exit(1);
+        tn_context_free(c);
+        tn_model_free(model);
+      }
+  });
+  CHECK(signal == 0);
+}
+
+TEST_CASE("runtime: kernels, constants and checksums that are not those compiled are refused") {
+  const SmallModel m;
+  const TempDir dir;
+  const auto flip = [&](const char* file, std::size_t at) {
+    write_artefact(dir.path(), m.program, m.kernels);
+    std::string bytes = read_text(dir.path() / file);
+    bytes.at(at) ^= 1;
+    write_file(dir.path() / file, bytes.data(), bytes.size());
+  };
+  flip("kernels.so", 5000);
+  CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
+  CHECK(says("kernels.so"));
+  flip("checksums", 3);
+  CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
+  flip("constants.flash.bin", 1000);
+  const auto model = load(dir.path());  // constants are checked when asked
+  CHECK(tn_model_verify(model.get()) == TN_RT_DAMAGED);
+  CHECK(says("constants.flash.bin"));
+  write_artefact(dir.path(), m.program, m.kernels);
+  CHECK(tn_model_verify(load(dir.path()).get()) == 0);
+  for (const char* text :
+       {"", "0123", "zz  program.json\n", "0123456789abcdef0123456789abcdef  p"}) {
+    write_file(dir.path() / "checksums", text, std::strlen(text));
+    CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
+    CHECK(says("checksums"));
+  }
+  std::filesystem::remove(dir.path() / "checksums");
+  CHECK(load_code(dir.path()) == TN_RT_FILE);
+  CHECK(load_code(dir.path() / "program.json") == TN_RT_FILE);
+  CHECK(says("an artefact is a folder"));
+}
+
 TEST_CASE("graph executor: refuses what its format cannot say; equal programs give equal bytes") {
   SmallModel m;
   CHECK(emit_files(m.program) == emit_files(SmallModel().program));
@@ -292,6 +400,12 @@ TEST_CASE("graph executor: refuses what its format cannot say; equal programs gi
   const Status no_object = graph_executor().emit(m.program, none, {}, {"kernels.c"}, out);
   REQUIRE_FALSE(no_object);
   CHECK(no_object.errors()[0].code == 6202);
+  SmallModel uneven;
+  uneven.program.steps[1].kernel = 0;
+  for (ArgPlace& a : uneven.program.steps[1].args) a.bytes /= 2;
+  const Status sizes = graph_executor().emit(uneven.program, none, {}, {"kernels.so"}, out);
+  REQUIRE_FALSE(sizes);
+  CHECK(sizes.errors()[0].code == 9063);
   m.program.inputs[0].type.dims[0] = Dim::symbol(0);
   const Status symbolic = graph_executor().emit(m.program, none, {}, {"kernels.so"}, out);
   REQUIRE_FALSE(symbolic);

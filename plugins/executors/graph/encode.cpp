@@ -1,10 +1,14 @@
 #include "encode.h"
 
+#define XXH_INLINE_ALL
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace tenon::graph_executor {
 namespace {
@@ -28,10 +32,9 @@ Json tensor(const ExecIo& io) {
   return j;
 }
 
-Json kernel(const ExecKernel& k) {
-  Json j{{"symbol", k.symbol},   {"args", k.n_inputs + k.n_outputs + k.n_shared},
-         {"inputs", k.n_inputs}, {"extent", k.extent},
-         {"grain", k.grain},     {"work", k.work}};
+Json kernel(const ExecKernel& k, const std::vector<std::uint64_t>& args) {
+  Json j{{"symbol", k.symbol}, {"args", args},     {"inputs", k.n_inputs},
+         {"extent", k.extent}, {"grain", k.grain}, {"work", k.work}};
   if (k.worker_bytes > 0)
     j["worker"] = Json::array({k.worker_pool, k.worker_offset, k.worker_bytes});
   return j;
@@ -56,6 +59,28 @@ Json steps(const std::vector<ExecStep>& list) {
   Json out = Json::array();
   for (const ExecStep& s : list) out.push_back(step(s));
   return out;
+}
+
+/// Bytes of each argument, by kernel: all calls of a kernel agree, it was compiled for these sizes.
+using ArgSizes = std::vector<std::optional<std::vector<std::uint64_t>>>;
+
+Status collect_sizes(const std::vector<ExecStep>& list, const ExecProgram& p, ArgSizes& out) {
+  for (const ExecStep& s : list) {  // branches nest to at most 64
+    for (const auto* arm : {&s.then_steps, &s.else_steps})
+      if (Status inner = collect_sizes(*arm, p, out); !inner) return inner;
+    if (s.kind != ExecStep::Kind::call) continue;
+    std::vector<std::uint64_t> sizes;
+    for (const ArgPlace& a : s.args) sizes.push_back(a.bytes);
+    auto& known = out.at(s.kernel);
+    if (!known) known = sizes;
+    if (*known != sizes)
+      return Diag{.code = 9063,
+                  .what = fmt::format("step '{}' calls kernel '{}' with arguments of other sizes "
+                                      "than an earlier step: {} bytes, {} bytes",
+                                      s.name, p.kernels[s.kernel].symbol, fmt::join(sizes, ", "),
+                                      fmt::join(*known, ", "))};
+  }
+  return {};
 }
 
 Json pool(const ExecProgram& p, std::uint32_t i) {
@@ -123,6 +148,11 @@ Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::
   for (const std::string& o : objects)
     if (o.ends_with(".so")) shared.push_back(o);
   if (Status s = check(p, shared); !s) return s.errors();
+  ArgSizes sizes(p.kernels.size());
+  if (Status s = collect_sizes(p.steps, p, sizes); !s) return s.errors();
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    if (const ExecKernel& x = p.kernels[k]; !sizes[k])  // never called
+      sizes[k].emplace(x.n_inputs + x.n_outputs + x.n_shared, 0);
   Json j;
   j["format"] = {{"major", 1}, {"minor", 0}};
   j["model"] = p.model;
@@ -138,7 +168,8 @@ Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::
   for (std::uint32_t i = 0; i < p.pools.size(); ++i) j["pools"].push_back(pool(p, i));
   for (const ExecConstant& c : p.constants)
     j["constants"].push_back(Json::array({c.pool, c.offset, c.data->bytes.size()}));
-  for (const ExecKernel& k : p.kernels) j["kernels"].push_back(kernel(k));
+  for (std::size_t k = 0; k < p.kernels.size(); ++k)
+    j["kernels"].push_back(kernel(p.kernels[k], *sizes[k]));
   j["steps"] = steps(p.steps);
   return layout(j);
 }
@@ -163,6 +194,16 @@ Result<std::vector<std::byte>> encode_image(const ExecProgram& p, std::uint32_t 
     if (n == 0) continue;
     out.resize(std::max<std::uint64_t>(out.size(), c.offset + n));
     std::memcpy(out.data() + c.offset, c.data->bytes.data(), n);
+  }
+  return out;
+}
+
+std::string checksums(const ArtefactFiles& files) {
+  std::string out;
+  for (const auto& [name, bytes] : files) {
+    XXH128_canonical_t sum;
+    XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes.data(), bytes.size()));
+    out += fmt::format("{:02x}  {}\n", fmt::join(sum.digest, ""), name);
   }
   return out;
 }

@@ -27,6 +27,7 @@ tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module&, const teno
     if (!image) return image.status();
     out[name] = std::move(*image);
   }
+  out["checksums"] = bytes_of(graph::checksums(out));
   return {};
 }
 

@@ -46,6 +46,7 @@ class Importer {
   Result<Module> run() {
     module_.name = path_.stem().string();
     check_opset();
+    check_names();
     auto order = sorted_nodes();
     if (!errors_.empty()) return errors_;
     module_.functions.push_back(Function{
@@ -55,6 +56,8 @@ class Importer {
     if (!errors_.empty()) return errors_;
     initializers(b);
     for (const onnx::NodeProto* n : order) node(b, *n);
+    for (const auto* declared : {&graph_.value_info(), &graph_.output()})
+      for (const auto& info : *declared) check_declared(info);
     outputs(b);
     if (!errors_.empty()) return errors_;
     remove_dead(module_);
@@ -65,7 +68,7 @@ class Importer {
  private:
   Loc loc() const { return {request_.path, 0, 0}; }
 
-  void refuse(int code, std::string what, std::string fix = "") {
+  void refuse(int code, std::string what, std::string fix = "export the model again") {
     errors_.push_back(
         Diag{.code = code, .loc = loc(), .what = std::move(what), .fix = std::move(fix)});
   }
@@ -80,15 +83,38 @@ class Importer {
              "convert it with onnx.version_converter");
   }
 
+  /// A name is given once, to an input, an initializer or a node's output; an initializer may
+  /// repeat an input, whose value it then is.
+  void check_names() {
+    std::unordered_set<std::string> inputs, initializers;
+    for (const auto& in : graph_.input())
+      if (!inputs.insert(in.name()).second) twice(in.name(), "two inputs");
+    for (const auto& t : graph_.initializer())
+      if (!initializers.insert(t.name()).second) twice(t.name(), "two initializers");
+    std::unordered_set<std::string> made;
+    for (const auto& n : graph_.node())
+      for (const auto& out : n.output()) {
+        if (out.empty()) continue;
+        if (inputs.contains(out))
+          twice(out, "an input and a node's output");
+        else if (initializers.contains(out))
+          twice(out, "an initializer and a node's output");
+        else if (!made.insert(out).second)
+          twice(out, "the outputs of two nodes");
+      }
+  }
+
+  void twice(const std::string& name, std::string_view what) {
+    refuse(7004, fmt::format("'{}' is the name of {}", name, what));
+  }
+
   // ONNX asks for topological order, not every exporter obeys. Kahn's algorithm, first in file
   // order first.
   std::vector<const onnx::NodeProto*> sorted_nodes() {
     std::unordered_map<std::string, int> producer;
     for (int i = 0; i < graph_.node_size(); ++i)
       for (const auto& out : graph_.node(i).output())
-        if (!out.empty() && !producer.emplace(out, i).second)
-          refuse(7004, fmt::format("value '{}' is produced by two nodes", out),
-                 "export the model again");
+        if (!out.empty()) producer.emplace(out, i);
     const auto n = static_cast<std::size_t>(graph_.node_size());
     std::vector<std::vector<int>> users(n);
     std::vector<int> missing(n, 0);
@@ -118,8 +144,7 @@ class Importer {
     std::vector<std::string> names;
     for (int i = 0; i < graph_.node_size(); ++i)
       if (missing[static_cast<std::size_t>(i)] > 0) names.push_back(label(graph_.node(i)));
-    refuse(7005, fmt::format("the graph has a cycle through or before the nodes {}", spell(names)),
-           "export the model again");
+    refuse(7005, fmt::format("the graph has a cycle through or before the nodes {}", spell(names)));
   }
 
   static std::string label(const onnx::NodeProto& n) {
@@ -234,8 +259,7 @@ class Importer {
         in.push_back(it->second);
       else {
         if (!failed_.contains(name))
-          refuse(7004, fmt::format("node '{}' reads '{}', which nothing produces", label(n), name),
-                 "export the model again");
+          refuse(7004, fmt::format("node '{}' reads '{}', which nothing produces", label(n), name));
         known = false;
       }
     }
@@ -297,6 +321,32 @@ class Importer {
     }
   }
 
+  /// What the file says of a value that is computed. Dims that are symbols, missing or 0 (so some
+  /// exporters write unknown ones) say nothing.
+  void check_declared(const onnx::ValueInfoProto& info) {
+    const auto it = values_.find(info.name());
+    if (it == values_.end() || !info.type().has_tensor_type()) return;
+    const auto& tt = info.type().tensor_type();
+    const TensorType& is = it->second.type();
+    const auto dtype = dtype_of_onnx(tt.elem_type());
+    bool fits = !dtype || *dtype == is.dtype;
+    if (tt.has_shape()) fits = fits && tt.shape().dim_size() == static_cast<int>(is.rank());
+    std::string declared;
+    for (int k = 0; tt.has_shape() && k < tt.shape().dim_size(); ++k) {
+      const auto& d = tt.shape().dim(k);
+      const bool known = d.has_dim_value() && d.dim_value() > 0;
+      declared += (k ? ", " : "") + (known ? std::to_string(d.dim_value()) : "?");
+      if (fits && known && is.dims[static_cast<std::size_t>(k)].is_static())
+        fits = d.dim_value() == is.dims[static_cast<std::size_t>(k)].value();
+    }
+    if (fits) return;
+    refuse(
+        7011,
+        fmt::format("'{}' is declared as {}[{}], the graph computes {}", info.name(),
+                    dtype ? name(*dtype) : "?", tt.has_shape() ? declared : "...", to_string(is)),
+        "export the model again, or remove the declaration: it is not what the graph computes");
+  }
+
   void outputs(Builder& b) {
     Function& f = module_.functions.back();
     f.body.nodes = b.take();
@@ -304,15 +354,13 @@ class Importer {
       auto it = values_.find(out.name());
       if (it == values_.end()) {
         if (!failed_.contains(out.name()))
-          refuse(7004, fmt::format("output '{}' is produced by nothing", out.name()),
-                 "export the model again");
+          refuse(7004, fmt::format("output '{}' is produced by nothing", out.name()));
         continue;
       }
       f.body.results.push_back(it->second);
       f.result_names.push_back(out.name());
     }
-    if (graph_.output_size() == 0)
-      refuse(7004, "the model has no output", "export the model again");
+    if (graph_.output_size() == 0) refuse(7004, "the model has no output");
   }
 
   const ImportRequest& request_;
@@ -408,7 +456,9 @@ Diag NodeImport::fail(std::string what, std::string fix) const {
       .code = 7020,
       .loc = loc,
       .what = fmt::format("node '{}' ({}, opset {}): {}", name, node_.op_type(), opset, what),
-      .fix = std::move(fix)};
+      .fix = fix.empty() ? "check the model with onnx.checker; what is valid, and not supported "
+                           "here, has to be exported another way"
+                         : std::move(fix)};
 }
 
 Result<Value> NodeImport::op(std::string_view name, std::vector<Value> operands, Attrs attrs) {

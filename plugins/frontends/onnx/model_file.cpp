@@ -188,9 +188,19 @@ std::optional<DType> dtype_of_onnx(int data_type) {
 Result<onnx::ModelProto> read_model(const fs::path& path) {
   const Loc loc{path.string(), 0, 0};
   std::error_code ec;
-  if (!fs::is_regular_file(path, ec))
+  if (fs::is_directory(path, ec))
+    return Diag{.code = 7001,
+                .loc = loc,
+                .what = "is a folder, a model is a file",
+                .fix = "name the .onnx file in it"};
+  if (!fs::exists(path, ec))
     return Diag{
         .code = 7001, .loc = loc, .what = "no such file", .fix = "check the path of the model"};
+  if (!fs::is_regular_file(path, ec))
+    return Diag{.code = 7001,
+                .loc = loc,
+                .what = "is not a regular file",
+                .fix = "check the path of the model"};
   std::ifstream in(path, std::ios::binary);
   onnx::ModelProto m;
   if (!in)

@@ -29,13 +29,21 @@ void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs, st
 struct EvalOptions {
   /// Sees each value when it has been computed.
   std::function<void(Value, const Tensor&)> observe;
+  /// What one node may take for its results and its intermediate stages; more is TN3124, before
+  /// anything is allocated.
+  std::uint64_t max_bytes = std::uint64_t{1} << 36;
 };
 /// Runs a graph function, at any level: ops by their compute descriptions, kernels by their compute functions.
 /// Memory: values are freed after their last use. Errors: input count, types, ops without compute description.
 Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f, std::span<const Tensor> inputs,
                                      const EvalOptions& options = {});
 /// One node on given operands.
-Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n, std::span<const Tensor> operands);
+Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,
+                                     std::span<const Tensor> operands,
+                                     const EvalOptions& options = {});
+/// An estimate of what evaluating a compute costs: points of its stages, reductions included.
+/// Saturates.
+std::uint64_t evaluation_work(const te::Compute& c);
 
 }  // namespace tenon
 

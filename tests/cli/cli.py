@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""What the command line says to wrong input. Usage: cli.py <tenon> <work folder> <check>
+
+usage     arguments that cannot be read: a code, as text and as JSON, exit 2
+files     missing files, folders for files and files for folders; output folders that are links; names with control characters
+memory    sizes beyond every memory: a named error with the number of bytes, quickly
+onnx      declared types that are not computed, names given twice
+plan      plans from files: pools, pins, wrong offsets, corrupt artefacts
+artefact  every number of program.json edited: a named error, or the right run
+casts     floats beyond the range of integers: folded, evaluated and compiled give the same
+chains    100 000 nodes in a row through every pass and a compile
+"""
+import json, os, pathlib, re, shutil, subprocess, sys
+
+import numpy as np
+
+TENON, WORK, CHECK = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SMALL = ROOT / "sdk/examples/small_cnn.tir"
+bad = []
+
+
+def tenon(*args, **kw):
+    return subprocess.run([TENON, *map(str, args)], capture_output=True, text=True, timeout=300, cwd=WORK, **kw)
+
+
+def expect(ok, what):
+    if not ok:
+        bad.append(what)
+
+
+def refused(args, exit_code, code, *words):
+    """The command fails with that exit code and one error of that code, whose text (remedy included) has the words."""
+    r = tenon("--error-format=json", *args)
+    shown = f"tenon {' '.join(map(str, args))}: exit {r.returncode}, {r.stderr.strip()[:600]}"
+    try:
+        errors = [d for d in json.loads(r.stderr) if d["severity"] == "error"]
+    except ValueError:
+        return bad.append(f"{shown}: the errors are no JSON")
+    expect(r.returncode == exit_code, f"{shown}: exit {exit_code} was expected")
+    expect(code in [d["code"] for d in errors], f"{shown}: TN{code} was expected")
+    text = " ".join(d["what"] + " " + d["fix"] for d in errors)
+    for w in words:
+        expect(w in text, f"{shown}: should say '{w}'")
+    expect(all(d["fix"] for d in errors), f"{shown}: an error without a remedy")
+
+
+def ok(*args):
+    r = tenon(*args)
+    expect(r.returncode == 0, f"tenon {' '.join(map(str, args))}: exit {r.returncode}, {r.stderr.strip()[:600]}")
+    return r
+
+
+def module(name, body, params='%0 "x": f32[4]', results='"y"'):
+    path = WORK / f"{name}.tir"
+    path.write_text(f'tenon 1.0\nmodule "{name}"\nfunc @main({params}) -> ({results}) {{\n{body}}}\n')
+    return path
+
+
+def small_artefact(name="small"):
+    out = WORK / name
+    ok("compile", SMALL, "-o", out)
+    return out
+
+
+def check_usage():
+    refused(["complie"], 2, "TN2152", "compile")
+    refused([], 2, "TN2152")
+    refused(["run"], 2, "TN2152", "DIR")
+    refused(["run", "x", "--no-such"], 2, "TN2152", "--no-such")
+    refused(["run", "x", "--threads", "many"], 2, "TN2152", "--threads")
+    refused(["plan"], 2, "TN2152")
+    text = tenon("compile", "--no-such")
+    expect(text.stderr.startswith("error[TN2152]: tenon compile:"), f"as text: {text.stderr}")
+    expect(text.returncode == 2 and not text.stdout, "usage goes to stderr alone")
+    expect(tenon("--help").returncode == 0 and tenon("run", "--help").returncode == 0, "help is no error")
+    out = small_artefact()
+    refused(["run", out, "--repeat", "0"], 2, "TN2152", "--repeat")
+    for fill in ("randint:5:5", "uniform:2:1", "uniform:nan:1", "randint:0:1e30", "what:1"):
+        refused(["run", out, "--fill", f"image={fill}"], 2, "TN8103", fill)
+    refused(["run", out, "--fill", "nobody=const:1"], 2, "TN8104", "image")
+    ok("run", out, "--fill", "image=const:1", "--verify")
+    bytes_in = module("bytes", "  %1 = identity(%0) : u8[4]\n  return %1\n", '%0 "x": u8[4]')
+    ok("compile", bytes_in, "-o", WORK / "bytes")
+    refused(["run", WORK / "bytes", "--fill", "x=const:300"], 2, "TN8103", "u8")
+
+
+def check_files():
+    missing, folder, file = WORK / "missing", WORK / "folder", WORK / "file"
+    folder.mkdir()
+    file.write_text("text")
+    out = small_artefact()
+    for model in ("missing.onnx", "missing.tir"):
+        for verb in (["fit"], ["compile", "-o", WORK / "never"]):
+            refused([verb[0], WORK / model, *verb[1:]], 2, "TN7001" if model.endswith("onnx") else "TN2001", "path")
+    (WORK / "dir.onnx").mkdir()
+    refused(["fit", WORK / "dir.onnx"], 2, "TN7001", "is a folder")
+    refused(["run", missing], 2, "TN8001", "folder")
+    refused(["run", file], 2, "TN8001", "is a file")
+    refused(["run", folder], 2, "TN8001", "program.json")
+    for args in (["opt", missing], ["plan", "solve", missing], ["plan", "show", missing], ["plan", "check", missing, missing],
+                 ["opt", folder]):
+        refused(args, 2, "TN2001")
+    refused(["validate", missing], 2, "TN2111")
+    refused(["plan", "solve", ROOT / "missing.csv", "--planner", "./nope.so"], 2, "TN2001")
+    (WORK / "b.csv").write_text("id,lower,upper,size\na,0,2,8\n")
+    refused(["plan", "solve", "b.csv", "--planner", "./nope.so"], 3, "TN1001", "nope.so", "check the path")
+    (WORK / "empty.yaml").write_text("tenon: 1\nboard: host\nsteps: []\n")
+    refused(["validate", WORK / "empty.yaml"], 2, "TN2107", "steps")
+    npy_files()
+    # A link as output: the folder that it names is replaced, the link stays.
+    real, link = WORK / "real", WORK / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    ok("compile", SMALL, "-o", link)
+    expect(link.is_symlink() and (real / "program.json").exists(), "a link as output is followed")
+    dangling = WORK / "dangling"
+    dangling.symlink_to(WORK / "nowhere")
+    refused(["compile", SMALL, "-o", dangling], 2, "TN2150", "link")
+    # What a file calls things cannot speak to the terminal.
+    evil = module("evil", '  %1 "t\\x1b]0;t\\x07\\x0a" = relu(%0) : f32[4]\n  return %1\n', '%0 "in\\x1b[31m": f32[4]', '"y\\x1b[2J\\x0a"')
+    r = ok("compile", evil, "-o", WORK / "evil", "--timing")
+    shown = [r, ok("run", WORK / "evil", "--profile"), ok("plan", "show", WORK / "evil"), ok("fit", evil),
+             tenon("run", WORK / "evil", "--fill", "x=const:1"), ok("plan", "export", WORK / "evil", "-o", "evil\x1b[1m.json")]
+    for r in shown:
+        expect("\x1b" not in r.stdout + r.stderr and "\x07" not in r.stdout + r.stderr, f"control characters are shown: {r.args}")
+    json.loads(ok("run", WORK / "evil", "--json").stdout)
+    # Names that are no UTF-8.
+    (WORK / "latin.tir").write_bytes(b'tenon 1.0\nmodule "latin"\nfunc @main(%0 "a\\xe9": f32[4]) -> ("\\xff") {\n  %1 "\\xe9" = relu(%0) : f32[4]\n  return %1\n}\n')
+    ok("compile", WORK / "latin.tir", "-o", WORK / "latin")
+    json.loads(ok("run", WORK / "latin", "--json").stdout)
+
+
+def npy_files():
+    out = small_artefact()
+    save = lambda name, a: np.save(WORK / name, a)
+    save("big.npy", np.zeros((1, 3, 64, 64), ">f4"))
+    np.save(WORK / "object.npy", np.array([{}], object), allow_pickle=True)
+    save("fortran.npy", np.asfortranarray(np.zeros((3, 4), "f4")))
+    save("text.npy", np.array(["a"]))
+    save("other.npy", np.zeros((2, 2), "f4"))
+    whole = (WORK / "other.npy").read_bytes()
+    (WORK / "cut.npy").write_bytes(whole[:-1])
+    (WORK / "overflow.npy").write_bytes(whole.replace(b"(2, 2), }", b"(4294967296, 4294967296, 4), }"))
+    for name, words in (("big", ("newbyteorder",)), ("object", ("float32",)), ("fortran", ("ascontiguousarray",)),
+                        ("text", ("astype",)), ("cut", ("15 bytes", "16")), ("overflow", ("2^63",))):
+        refused(["run", out, "--input", f"image={WORK / name}.npy"], 1, "TN8101", *words)
+    refused(["run", out, "--input", f"image={WORK / 'other.npy'}"], 1, "TN8008", "f32[1, 3, 64, 64]")
+    refused(["run", out, "--input", f"image={WORK / 'nope.npy'}"], 2, "TN2001")
+
+
+def check_memory():
+    huge = module("huge", "  %1 = range() {count = 100000000000, dtype = f32, start = 0.0, step = 1.0} : f32[100000000000]\n"
+                  "  %2 = reduce_sum(%1) {axes = [0], keepdims = false} : f32[]\n  return %2\n")
+    text = ok("opt", huge, "--passes", "infer-shapes,simplify,fold-constants,dead-code").stdout
+    expect("range()" in text, "a large range is not folded")
+    refused(["compile", huge, "-o", WORK / "huge", "--check"], 1, "TN3124", "400000000000")
+    expect(not (WORK / "huge").exists(), "a check that fails leaves no folder")
+    wide = module("wide", "  %1 = relu(%0) : f32[1000000000000]\n  return %1\n", '%0 "x": f32[1000000000000]')
+    shown = ok("fit", wide).stdout
+    expect("owned by the caller" in shown and "3.64 TiB" in shown, f"fit hides what the caller owns: {shown}")
+    ok("compile", wide, "-o", WORK / "wide")
+    refused(["run", WORK / "wide"], 1, "TN8107", "8000000000000")
+    limit = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_AS, (1 << 30, 1 << 30))
+    big = module("big", "  %1 = relu(%0) : f32[500000000]\n  return %1\n", '%0 "x": f32[500000000]')
+    ok("compile", big, "-o", WORK / "big")
+    r = tenon("run", WORK / "big", preexec_fn=limit)
+    expect(r.returncode == 1 and "error[TN8" in r.stderr, f"out of memory: exit {r.returncode}, {r.stderr}")
+
+
+def check_onnx():
+    import onnx
+    from onnx import TensorProto, helper
+
+    info = lambda name, shape, t=TensorProto.FLOAT: helper.make_tensor_value_info(name, t, shape)
+
+    def model(name, outputs, values=(), inputs=None, inits=(), nodes=None):
+        nodes = nodes or [helper.make_node("Relu", ["x"], ["m"]), helper.make_node("Relu", ["m"], ["y"])]
+        g = helper.make_graph(nodes, "g", inputs or [info("x", [1, 3])], outputs, list(inits), value_info=list(values))
+        path = WORK / f"{name}.onnx"
+        onnx.save(helper.make_model(g, opset_imports=[helper.make_opsetid("", 13)]), path)
+        return path
+
+    def wrong(path, code, *words):
+        refused(["compile", path, "-o", WORK / "never"], 1, code, *words)
+
+    y = [info("y", [1, 3])]
+    wrong(model("shape", [info("y", [1, 4])]), "TN7011", "f32[1, 4]", "f32[1, 3]", "'y'")
+    wrong(model("rank", [info("y", [3])]), "TN7011", "f32[3]", "f32[1, 3]")
+    wrong(model("type", [info("y", [1, 3], TensorProto.INT8)]), "TN7011", "i8[1, 3]", "f32[1, 3]")
+    wrong(model("inner", y, [info("m", [2, 3])]), "TN7011", "'m'", "f32[2, 3]", "f32[1, 3]")
+    for name, shape in (("exact", [1, 3]), ("symbol", ["n", 3]), ("unknown", [None, None]), ("none", None)):
+        ok("fit", model(name, [info("y", shape)], [info("m", shape)]))
+    wrong(model("inputs", y, inputs=[info("x", [1, 3]), info("x", [1, 3])]), "TN7004", "'x'", "two inputs")
+    one = helper.make_tensor("w", TensorProto.FLOAT, [1, 3], [1, 2, 3])
+    add = [helper.make_node("Add", ["x", "w"], ["y"])]
+    wrong(model("inits", y, inits=[one, one], nodes=add), "TN7004", "'w'", "two initializers")
+    ok("fit", model("default", y, inputs=[info("x", [1, 3]), info("w", [1, 3])], inits=[one], nodes=add))
+    relu = lambda a, b: helper.make_node("Relu", [a], [b])
+    wrong(model("outs", y, nodes=[relu("x", "y"), relu("x", "y")]), "TN7004", "'y'")
+    wrong(model("shadow", [info("x", [1, 3])], nodes=[relu("x", "x")]), "TN7004", "'x'", "input")
+    wrong(model("shadow2", y, inits=[one], nodes=[relu("x", "w"), relu("w", "y")]), "TN7004", "'w'", "initializer")
+
+
+def check_plan():
+    csv, placed = WORK / "b.csv", WORK / "p.csv"
+    csv.write_text("id,lower,upper,size,pool\na,0,2,64,fast\nb,1,3,64,slow\nc,2,4,64,\n")
+    pools = ["--pool", "fast:64", "--pool", "slow:128"]
+    ok("plan", "solve", csv, *pools, "-o", placed)
+    ok("plan", "check", csv, placed, *pools)
+    refused(["plan", "check", csv, placed], 1, "TN4412", "fast")
+    refused(["plan", "check", csv, placed, "--pool", "fast:64", "--pool", "slow:32"], 1, "TN4004", "correct the plan")
+    refused(["plan", "check", csv, placed, "--pool", "fast"], 1, "TN4420")
+    rows = placed.read_text().splitlines()
+    at = rows[0].split(",").index("offset")
+    wrong = [r.split(",") for r in rows]
+    wrong[1][at] = "1000"
+    placed.write_text("\n".join(",".join(r) for r in wrong) + "\n")
+    r = tenon("plan", "check", csv, placed, *pools)
+    expect(r.returncode == 1 and "author" not in r.stderr and "p.csv" in r.stderr, f"a plan by hand has no author: {r.stderr}")
+    pins = WORK / "pins.csv"
+    pins.write_text("id,lower,upper,size,offset\na,0,2,64,64\nb,1,3,64,\n")
+    expect("1 token pinned by column offset" in ok("plan", "solve", pins).stdout, "solve says what is pinned")
+    expect("pinned" not in ok("plan", "solve", csv, *pools).stdout, "and nothing else")
+    out = small_artefact()
+    for name in ("request.json", "plan.json"):
+        good = (out / name).read_text()
+        for text in ("", good[: len(good) // 2], "[1, 2]", '{"pools": 7}', good.replace('"size"', '"sighs"', 1), "\0" * 50):
+            if text == good:
+                continue
+            (out / name).write_text(text)
+            for verb in (["show", out], ["export", out, "-o", WORK / "e.json"]):
+                if name == "plan.json" and verb[0] == "export":
+                    continue
+                r = tenon("--error-format=json", "plan", *verb)
+                named = r.returncode in (1, 2) and all(d["code"] and name in d["file"] for d in json.loads(r.stderr))
+                expect(named, f"plan {verb[0]} with {name} = {text[:20]!r}: exit {r.returncode}, {r.stderr[:300]}")
+        (out / name).write_text(good)
+    ok("plan", "show", out)
+
+
+def check_artefact():
+    out = small_artefact()
+    path = out / "program.json"
+    good = path.read_text()
+    want = ok("run", out).stdout.splitlines()[0]
+    spans = [m.span() for m in re.finditer(r"(?<![\w.])\d+(?![\w.])", good)]
+    for begin, end in spans[:: max(1, len(spans) // 60)]:
+        n = int(good[begin:end])
+        for edit in {0, 1, -1, n + 1, 1 << 31, 1 << 32, 1 << 63} - {n}:
+            path.write_text(f"{good[:begin]}{edit}{good[end:]}")
+            refused(["run", out], 1, "TN8015", "program.json")
+    path.write_text(good)
+    expect(ok("run", out).stdout.splitlines()[0] == want, "the artefact as it was runs as it did")
+    image = next(out.glob("constants.*.bin"))
+    data = bytearray(image.read_bytes())
+    data[len(data) // 2] ^= 1
+    image.write_bytes(data)
+    refused(["run", out, "--verify"], 1, "TN8015", image.name)
+
+
+def check_casts():
+    values = [np.nan, np.inf, -np.inf, 3e38, -3e38, 1e10, -1e10, 300.5, -300.5, 128, 127.9, -128.9, -129, 100, -100, 15.9, 16, 7.9, 8,
+              -8.9, -9, 0.9, -0.9, -0.0, 32768, 65536, 2147483648, -2147483904, 9.3e18, 1.9e19]
+    n = len(values)
+    spelled = ", ".join(repr(float(np.float32(v))).replace("+", "") for v in values)
+    x = np.array(values, "f4")
+    np.save(WORK / "x.npy", x)
+    ends = {"i4": (-8, 7), "u4": (0, 15), "i8": (-128, 127), "u8": (0, 255), "i16": (-(2**15), 2**15 - 1), "u16": (0, 2**16 - 1),
+            "i32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "i64": (-(2**63), 2**63 - 1), "u64": (0, 2**64 - 1)}
+    for via in ("f32", "f16", "bf16", "f64"):
+        body, names = "", []
+        for k, t in enumerate(ends):
+            wide = t if t not in ("i4", "u4") else t[0] + "8"
+            for base, source in ((100 * k + 10, "%0"), (100 * k + 50, "%1")):
+                steps = [(source, via), (None, t), (None, wide)] if via != "f32" else [(source, t), (None, wide)]
+                at = source
+                for j, (_, to) in enumerate(steps):
+                    body += f"  %{base + j} = cast({at}) {{to = {to}}} : {to}[{n}]\n"
+                    at = f"%{base + j}"
+                names.append(at)
+        body = f"  %1 = constant() {{value = const f32[{n}] [{spelled}]}} : f32[{n}]\n" + body + "  return " + ", ".join(names) + "\n"
+        m = module(f"casts_{via}", body, f'%0 "x": f32[{n}]', ", ".join(f'"o{i}"' for i in range(len(names))))
+        ok("compile", m, "-o", WORK / via)
+        ok("run", WORK / via, "--input", f"x={WORK / 'x.npy'}", "--output", WORK / f"{via}_out")
+        for k, (t, (low, high)) in enumerate(ends.items()):
+            compiled, folded = (np.load(WORK / f"{via}_out/out_{2 * k + i}.npy") for i in (0, 1))
+            expect(np.array_equal(compiled, folded), f"{via} -> {t}: compiled {compiled}, folded {folded}")
+            if via == "f32":
+                law = [0 if np.isnan(v) else high if v > high else low if v < low else int(v) for v in x.astype("f8")]
+                expect([int(v) for v in folded] == law, f"{t}: {folded}, by the law {law}")
+
+
+def check_chains():
+    n = 100000
+    body = "".join(f"  %{i + 1} = {'relu' if i % 2 else 'neg'}(%{i}) : f32[4]\n" for i in range(n)) + f"  return %{n}\n"
+    chain = module("chain", body)
+    for passes in ("infer-shapes", "simplify", "fold-constants", "fold-batch-norm", "dead-code", "mark-views", "fuse-ops"):
+        ok("opt", chain, "--passes", passes, "-o", WORK / "out.tir")
+    ok("opt", chain, "--passes", "infer-shapes,simplify,fold-batch-norm,fold-constants,dead-code,mark-views,fuse-ops", "-o", WORK / "out.tir")
+    constants = ("  %0 = constant() {value = const f32[4] [1.0, 2.0, 3.0, 4.0]} : f32[4]\n" + body)
+    path = WORK / "constants.tir"
+    path.write_text(f'tenon 1.0\nmodule "constants"\nfunc @main() -> ("y") {{\n{constants}}}\n')
+    folded = ok("opt", path, "--passes", "fold-constants,dead-code").stdout
+    expect(folded.count("\n") < 12, "a chain of constants folds to one")
+    ok("compile", chain, "-o", WORK / "chain", "--check")
+
+
+shutil.rmtree(WORK, ignore_errors=True)
+WORK.mkdir(parents=True)
+globals()[f"check_{CHECK}"]()
+shutil.rmtree(WORK, ignore_errors=True)
+print("\n".join(bad) or f"cli {CHECK}: ok")
+sys.exit(bool(bad))
