@@ -48,17 +48,12 @@ void map_cast(void* out, const void* const* args, std::size_t n) {
   const From* __restrict x = static_cast<const From*>(args[0]);
   for (std::size_t i = 0; i < n; ++i) r[i] = convert<To>(x[i]);
 }
-/// To i4 or u4, whose register is wider: a float saturates at the type's own ends.
-template <class From, DType to>
+/// To i4 or u4, whose register is wider: floats saturate at its own ends (integers wrap: narrow()).
+template <class From, class To, int low, int high>
 void map_cast_4(void* out, const void* const* args, std::size_t n) {
-  using To = std::conditional_t<to == DType::i4, std::int8_t, std::uint8_t>;
-  constexpr To low = to == DType::i4 ? -8 : 0, high = to == DType::i4 ? 7 : 15;
-  To* __restrict r = static_cast<To*>(out);
-  const From* __restrict x = static_cast<const From*>(args[0]);
-  for (std::size_t i = 0; i < n; ++i) {
-    r[i] = convert<To>(x[i]);
-    if constexpr (is_real<From>) r[i] = std::clamp(r[i], low, high);  // integers wrap: narrow()
-  }
+  map_cast<From, To>(out, args, n);
+  auto* r = static_cast<To*>(out);
+  for (std::size_t i = 0; is_real<From> && i < n; ++i) r[i] = std::clamp<To>(r[i], low, high);
 }
 template <class From>
 void map_truth(void* out, const void* const* args, std::size_t n) {
@@ -151,8 +146,8 @@ Map cast_of(DType from, DType to) {
   return with_type(from, [to](auto source) -> Map {
     using From = typename decltype(source)::type;
     if (to == DType::boolean) return &map_truth<From>;
-    if (to == DType::i4) return &map_cast_4<From, DType::i4>;
-    if (to == DType::u4) return &map_cast_4<From, DType::u4>;
+    if (to == DType::i4) return &map_cast_4<From, std::int8_t, -8, 7>;
+    if (to == DType::u4) return &map_cast_4<From, std::uint8_t, 0, 15>;
     return with_type(
         to, [](auto target) -> Map { return &map_cast<From, typename decltype(target)::type>; });
   });

@@ -79,7 +79,7 @@ std::string provenance_json(const Compilation& c) {
   }
   auto& times = out["milliseconds"] = nlohmann::ordered_json::object();
   for (const TimedPart& p : c.timing) times[p.name] = p.ms;
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 // May `name`, found in an output folder, be replaced? Only what artefacts consist of: the files of

@@ -90,7 +90,9 @@ Result<std::string> metadata_json(const Module& m, const StorageRequest& request
       functions[k.kernel.symbol] = kernel_metadata(k, it->second);
     }
   }
-  return Json{{"functions", std::move(functions)}}.dump(2) + "\n";
+  return Json{{"functions", std::move(functions)}}.dump(2, ' ', false,
+                                                        Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace tenon

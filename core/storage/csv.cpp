@@ -96,7 +96,7 @@ class Rows {
   }
   Diags errors;
 
-  void fail(const Buffer& b, std::string what, std::string fix = {}) {
+  void fail(const Buffer& b, std::string what, std::string fix = "correct the row") {
     if (errors.size() < kMaxErrors)
       errors.push_back({.code = 4412,
                         .loc = {std::string(file_), b.line, 1, 0},
@@ -258,7 +258,9 @@ Result<StorageRequest> request_from_csv(const CsvTable& table, std::string_view 
     if (b.end == b.first) t.end = t.first;
     for (std::uint32_t p = 0; p < r.pools.size(); ++p)
       if (b.pool.empty() || b.pool == r.pools[p].id) t.pools.push_back(p);
-    if (t.pools.empty()) rows.fail(b, fmt::format("no pool is called '{}'", b.pool));
+    if (t.pools.empty())
+      rows.fail(b, fmt::format("no pool is called '{}'", b.pool),
+                fmt::format("give it: --pool {}:SIZE", b.pool));
     if (t.at && !t.pools.empty()) t.pools.resize(1);
     t.parts = parts_of(b, step);
     r.tokens.push_back(std::move(t));

@@ -123,6 +123,9 @@ Status check(const ExecProgram& p, const std::vector<std::string>& objects) {
   return {};
 }
 
+/// A name that is no UTF-8 gets U+FFFD for what cannot be read.
+std::string text(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 /// One step per line: a program file is read by people too, and compared by line.
 std::string layout(const Json& j) {
   std::string out = "{\n";
@@ -131,11 +134,11 @@ std::string layout(const Json& j) {
     out += fmt::format("{} \"{}\": ", first ? "" : ",\n", key);
     first = false;
     if (!value.is_array() || value.empty()) {
-      out += value.dump();
+      out += text(value);
       continue;
     }
     out += "[";
-    for (std::size_t i = 0; i < value.size(); ++i) out += (i ? ",\n  " : "\n  ") + value[i].dump();
+    for (std::size_t i = 0; i < value.size(); ++i) out += (i ? ",\n  " : "\n  ") + text(value[i]);
     out += "\n ]";
   }
   return out + "\n}\n";
