@@ -53,11 +53,10 @@ Result<StoragePlan> plan_from_csv(std::string_view text, std::string_view file,
   const int own_id = table->column("id"), pool = table->column("pool"),
             offset = table->column("offset");
   if (offset < 0)
-    return Diag{
-        .code = 4411,
-        .loc = {std::string(file)},
-        .what = "a plan needs the column 'offset'",
-        .fix = "name a file that `tenon plan solve -o` wrote, or add the column"};
+    return Diag{.code = 4411,
+                .loc = {std::string(file)},
+                .what = "a plan needs the column 'offset'",
+                .fix = "name a file that `tenon plan solve -o` wrote, or add the column"};
   for (const CsvTable::Row& row : table->rows) {
     const std::string& name = row.cells[static_cast<std::size_t>(own_id)];
     const std::string& at = row.cells[static_cast<std::size_t>(offset)];
