@@ -87,7 +87,7 @@ int run(Context& ctx, const Args& a) {
   auto fills = name_values(a.fills, "--fill");
   if (!fills) return ctx.report(fills.errors());
   const std::uint32_t flags =
-      (a.poison ? TN_POISON | TN_GUARD : 0u) | (a.profile ? TN_PROFILE : 0u);
+      (a.poison ? TN_POISON | TN_GUARD : 0u) | (a.profile ? std::uint32_t{TN_PROFILE} : 0u);
   auto runner = Runner::open(a.folder, a.threads, flags);
   if (!runner) return ctx.report(runner.errors());
   if (a.verify)

@@ -363,18 +363,18 @@ TEST_CASE(
 TEST_CASE("runtime: kernels, constants and checksums that are not those compiled are refused") {
   const SmallModel m;
   const TempDir dir;
-  const auto flip = [&](const char* file, std::size_t at) {
+  const auto flip = [&](const char* file) {
     write_artefact(dir.path(), m.program, m.kernels);
     std::string bytes = read_text(dir.path() / file);
-    bytes.at(at) ^= 1;
+    bytes.at(bytes.size() / 2) ^= 1;
     write_file(dir.path() / file, bytes.data(), bytes.size());
   };
-  flip("kernels.so", 5000);
+  flip("kernels.so");
   CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
   CHECK(says("kernels.so"));
-  flip("checksums", 3);
+  flip("checksums");
   CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
-  flip("constants.flash.bin", 1000);
+  flip("constants.flash.bin");
   const auto model = load(dir.path());  // constants are checked when asked
   CHECK(tn_model_verify(model.get()) == TN_RT_DAMAGED);
   CHECK(says("constants.flash.bin"));
