@@ -109,24 +109,51 @@ Loc JsonReader::locate(const Where& at) const {
   return loc_of_byte(w.at());
 }
 
+namespace {
+
+/// Stops at the first key that an object has twice. A walk of its own, because the library's parser
+/// with a callback looks through the whole array at the end of each object in it.
+class Repeated final : public nlohmann::json_sax<Json> {
+ public:
+  std::optional<std::string> found;
+
+  bool key(string_t& k) override {
+    if (keys_.back().insert(k).second) return true;
+    found = k;
+    return false;
+  }
+  bool start_object(std::size_t) override { return keys_.emplace_back(), true; }
+  bool end_object() override { return keys_.pop_back(), true; }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+
+ private:
+  std::vector<std::set<std::string>> keys_;
+};
+
+}  // namespace
+
 std::optional<Json> JsonReader::parse() {
-  std::vector<std::set<std::string>> keys;
-  std::string repeated;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !keys.back().insert(parsed.get<std::string>()).second && repeated.empty())
-      repeated = parsed.get<std::string>();
-    return true;
-  };
   try {
-    Json j = Json::parse(text_, watch);
-    if (repeated.empty()) return j;
-    errors_.push_back({.code = 4402,
-                       .loc = {std::string(file_)},
-                       .what = fmt::format("key '{}' is given twice in one object", repeated),
-                       .fix = "remove one"});
+    Json j = Json::parse(text_);
+    Repeated repeated;
+    Json::sax_parse(text_, &repeated);
+    if (!repeated.found) return j;
+    errors_.push_back(
+        {.code = 4402,
+         .loc = {std::string(file_)},
+         .what = fmt::format("key '{}' is given twice in one object", *repeated.found),
+         .fix = "remove one"});
   } catch (const Json::parse_error& e) {
     std::string_view what = e.what();
     what.remove_prefix(
@@ -136,8 +163,10 @@ std::optional<Json> JsonReader::parse() {
                        .what = fmt::format("not JSON: {}", what),
                        .fix = "correct the text at this place"});
   } catch (const Json::exception& e) {
-    errors_.push_back(
-        {.code = 4401, .loc = {std::string(file_)}, .what = fmt::format("not JSON: {}", e.what())});
+    errors_.push_back({.code = 4401,
+                       .loc = {std::string(file_)},
+                       .what = fmt::format("not JSON: {}", e.what()),
+                       .fix = "correct the text"});
   }
   return std::nullopt;
 }

@@ -301,7 +301,8 @@ using Json = nlohmann::json;
 /// Every number below `j`, as a pointer from the top.
 std::vector<Json::json_pointer> numbers_of(const Json& j) {
   std::vector<Json::json_pointer> out;
-  for (const auto& [path, value] : j.flatten().items())
+  const Json flat = j.flatten();
+  for (const auto& [path, value] : flat.items())
     if (value.is_number()) out.emplace_back(path);
   return out;
 }
@@ -362,33 +363,39 @@ TEST_CASE(
 
 TEST_CASE("runtime: kernels, constants and checksums that are not those compiled are refused") {
   const SmallModel m;
-  const TempDir dir;
-  const auto flip = [&](const char* file, std::size_t at) {
-    write_artefact(dir.path(), m.program, m.kernels);
-    std::string bytes = read_text(dir.path() / file);
-    bytes.at(at) ^= 1;
-    write_file(dir.path() / file, bytes.data(), bytes.size());
+  // One folder each: a loaded object must not change under the process.
+  const TempDir kernels, sums, constants, other;
+  for (const TempDir* d : {&kernels, &sums, &constants, &other})
+    write_artefact(d->path(), m.program, m.kernels);
+  const auto flip = [&](const std::filesystem::path& file) {
+    std::string bytes = read_text(file);
+    bytes.at(bytes.size() / 2) ^= 1;
+    write_file(file, bytes.data(), bytes.size());
   };
-  flip("kernels.so", 5000);
-  CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
+  flip(kernels.path() / "kernels.so");
+  CHECK(load_code(kernels.path()) == TN_RT_DAMAGED);
   CHECK(says("kernels.so"));
-  flip("checksums", 3);
-  CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
-  flip("constants.flash.bin", 1000);
-  const auto model = load(dir.path());  // constants are checked when asked
-  CHECK(tn_model_verify(model.get()) == TN_RT_DAMAGED);
-  CHECK(says("constants.flash.bin"));
-  write_artefact(dir.path(), m.program, m.kernels);
-  CHECK(tn_model_verify(load(dir.path()).get()) == 0);
+  flip(sums.path() / "checksums");
+  CHECK(load_code(sums.path()) == TN_RT_DAMAGED);
+  {
+    const auto model = load(constants.path());
+    CHECK(tn_model_verify(model.get()) == 0);
+  }
+  flip(constants.path() / "constants.flash.bin");
+  {
+    const auto model = load(constants.path());  // constants are checked when asked
+    CHECK(tn_model_verify(model.get()) == TN_RT_DAMAGED);
+    CHECK(says("constants.flash.bin"));
+  }
   for (const char* text :
        {"", "0123", "zz  program.json\n", "0123456789abcdef0123456789abcdef  p"}) {
-    write_file(dir.path() / "checksums", text, std::strlen(text));
-    CHECK(load_code(dir.path()) == TN_RT_DAMAGED);
+    write_file(other.path() / "checksums", text, std::strlen(text));
+    CHECK(load_code(other.path()) == TN_RT_DAMAGED);
     CHECK(says("checksums"));
   }
-  std::filesystem::remove(dir.path() / "checksums");
-  CHECK(load_code(dir.path()) == TN_RT_FILE);
-  CHECK(load_code(dir.path() / "program.json") == TN_RT_FILE);
+  std::filesystem::remove(other.path() / "checksums");
+  CHECK(load_code(other.path()) == TN_RT_FILE);
+  CHECK(load_code(other.path() / "program.json") == TN_RT_FILE);
   CHECK(says("an artefact is a folder"));
 }
 

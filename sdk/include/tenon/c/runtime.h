@@ -29,21 +29,21 @@ extern "C" {
 
 enum {
   TN_RT_OK = 0,
-  TN_RT_FILE = 8001,     /* a file of the artefact is missing, unreadable or of another size */
-  TN_RT_PROGRAM = 8002,  /* program.json is malformed: the text names the place */
-  TN_RT_VERSION = 8003,  /* program.json is of a newer format */
-  TN_RT_CPU = 8004,      /* this CPU lacks features that the artefact was compiled for */
-  TN_RT_OBJECT = 8005,   /* the compiled kernels cannot be loaded, or one is missing */
-  TN_RT_MEMORY = 8006,   /* no memory, or no threads */
-  TN_RT_NAME = 8007,     /* no input, output, step or pool of that name or number */
-  TN_RT_TENSOR = 8008,   /* dtype, rank, shape or bytes differ from the model's */
-  TN_RT_POINTER = 8009,  /* null, misaligned or overlapping memory */
-  TN_RT_NOT_SET = 8010,  /* an input was not given */
-  TN_RT_PLANNED = 8011,  /* the tensor stands in a pool and cannot be bound elsewhere */
-  TN_RT_KERNEL = 8012,   /* a kernel failed: the text names step, kernel and its code */
-  TN_RT_ARGUMENT = 8013, /* a null handle or an option out of range */
-  TN_RT_OVERRUN = 8014,  /* TN_GUARD: a step wrote past the end of a pool */
-  TN_RT_DAMAGED = 8015   /* a file is not the one that was compiled: its checksum differs */
+  TN_RT_FILE = 8001,      /* a file of the artefact is missing, unreadable or of another size */
+  TN_RT_PROGRAM = 8002,   /* program.json is malformed: the text names the place */
+  TN_RT_VERSION = 8003,   /* program.json is of a newer format */
+  TN_RT_CPU = 8004,       /* this CPU lacks features that the artefact was compiled for */
+  TN_RT_OBJECT = 8005,    /* the compiled kernels cannot be loaded, or one is missing */
+  TN_RT_MEMORY = 8006,    /* no memory, or no threads */
+  TN_RT_NAME = 8007,      /* no input, output, step or pool of that name or number */
+  TN_RT_TENSOR = 8008,    /* dtype, rank, shape or bytes differ from the model's */
+  TN_RT_POINTER = 8009,   /* null, misaligned or overlapping memory */
+  TN_RT_NOT_SET = 8010,   /* an input was not given */
+  TN_RT_PLANNED = 8011,   /* the tensor stands in a pool and cannot be bound elsewhere */
+  TN_RT_KERNEL = 8012,    /* a kernel failed: the text names step, kernel and its code */
+  TN_RT_ARGUMENT = 8013,  /* a null handle or an option out of range */
+  TN_RT_OVERRUN = 8014,   /* TN_GUARD: a step wrote past the end of a pool */
+  TN_RT_DAMAGED = 8015    /* a file is not the one that was compiled: its checksum differs */
 };
 
 typedef enum {
@@ -95,12 +95,11 @@ typedef struct {
 /* Text of the last failure on this thread; "" before the first. Valid until the next call on this thread. */
 TN_RT_API const char* tn_last_error(void);
 
-/* `folder`: of the artefact. Everything in it is checked before anything of it runs, program.json
- * and the kernels against their checksums too; of the constants only the size, so that a large
- * model starts quickly: see tn_model_verify. */
+/* `folder`: of the artefact. Everything in it is checked before anything of it runs, program.json and the kernels against
+ * their checksums too; of the constants only the size, so that a large model starts quickly: see tn_model_verify. */
 TN_RT_API int tn_model_load(const char* folder, tn_model** out);
-/* Reads all constants and checks them against their checksums: TN_RT_DAMAGED names the file. Some
- * 10 GB/s once the files are in memory. */
+/* Reads all constants and checks them against their checksums: TN_RT_DAMAGED names the file. 100 MB take some 50 ms once
+ * they are in memory. */
 TN_RT_API int tn_model_verify(const tn_model*);
 /* Contexts made from it stay valid. */
 TN_RT_API void tn_model_free(tn_model*);
