@@ -138,6 +138,7 @@ void add_plan(CLI::App& app, Context& ctx) {
   check->footer("Example:\n  tenon plan check buffers.csv placed.csv --pool sram:1MiB");
   check->callback([c, &ctx] { check_verb(ctx, *c); });
 
+  add_plan_at(app, ctx);
   add_plan_compare(app, ctx);
   add_plan_merge(app, ctx);
   add_plan_show(app, ctx);

@@ -17,25 +17,8 @@ struct ShowArgs {
   bool text = false;
 };
 
-struct Loaded {
-  RequestFile request;
-  StoragePlan plan;
-};
-
-/// request.json and plan.json of a folder.
-Result<Loaded> load(const std::string& folder) {
-  auto request = read_request(join_path(folder, "request.json"), {});
-  if (!request) return request.errors();
-  const std::string path = join_path(folder, "plan.json");
-  auto text = DiskFiles().read(path);
-  if (!text) return text.errors();
-  auto plan = load_plan(*text, path, StorageFormat::json, *request);
-  if (!plan) return plan.errors();
-  return Loaded{std::move(*request), std::move(*plan)};
-}
-
 /// The pool that --pool names, else the one with the largest peak.
-Result<std::string> pool_of(const Loaded& l, const std::string& wanted) {
+Result<std::string> pool_of(const Planned& l, const std::string& wanted) {
   const auto& pools = l.request.request.pools;
   if (wanted.empty()) {
     const auto most = std::ranges::max_element(l.plan.pools, {}, &PoolUse::peak);
@@ -56,17 +39,17 @@ Status write(const std::string& path, const std::string& text) {
 }
 
 int show_verb(Context& ctx, const ShowArgs& a) {
-  std::vector<Loaded> loaded;
+  std::vector<Planned> loaded;
   for (const std::string& folder : {a.folder, a.beside}) {
     if (folder.empty()) continue;
-    auto l = load(folder);
+    auto l = load_planned(folder);
     if (!l) return ctx.report(l.errors());
     loaded.push_back(std::move(*l));
   }
   auto pool = pool_of(loaded[0], a.pool);
   if (!pool) return ctx.report(pool.errors());
   std::vector<ShownPlan> shown;
-  for (const Loaded& l : loaded) shown.push_back({l.plan.planner, &l.request.request, &l.plan});
+  for (const Planned& l : loaded) shown.push_back({l.plan.planner, &l.request.request, &l.plan});
   if (!a.html.empty())
     if (Status s = write(a.html, picture_page(a.title.empty() ? a.folder : a.title, shown)); !s)
       return ctx.report(s.errors());
@@ -75,7 +58,7 @@ int show_verb(Context& ctx, const ShowArgs& a) {
   if (a.text)
     for (const ShownPlan& s : shown) say(picture_text(s, *pool, 100, 24));
   if (a.html.empty() && a.svg.empty() && !a.text)
-    for (const Loaded& l : loaded) say(show_plan(l.request.request, l.plan));
+    for (const Planned& l : loaded) say(show_plan(l.request.request, l.plan));
   return 0;
 }
 

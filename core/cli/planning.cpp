@@ -24,6 +24,17 @@ Result<RequestFile> read_request(const std::string& path, const std::vector<Stor
   return load_request(*text, path, storage_format(path), pools);
 }
 
+Result<Planned> load_planned(const std::string& folder) {
+  auto request = read_request(join_path(folder, "request.json"), {});
+  if (!request) return request.errors();
+  const std::string path = join_path(folder, "plan.json");
+  auto text = DiskFiles().read(path);
+  if (!text) return text.errors();
+  auto plan = load_plan(*text, path, StorageFormat::json, *request);
+  if (!plan) return plan.errors();
+  return Planned{std::move(*request), std::move(*plan)};
+}
+
 Result<std::chrono::milliseconds> duration_from(std::string_view text) {
   double n = 0;
   auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), n);

@@ -23,6 +23,13 @@ inline constexpr const char* pool_help =
 /// Pools from --pool NAME:SIZE.
 Result<std::vector<StoragePool>> pools_from(const std::vector<std::string>& texts);
 Result<RequestFile> read_request(const std::string& path, const std::vector<StoragePool>& pools);
+/// A request and its plan: request.json and plan.json of a folder.
+struct Planned {
+  RequestFile request;
+  StoragePlan plan;
+};
+Result<Planned> load_planned(const std::string& folder);
+
 /// "10s", "250ms" or "2" (seconds). TN2151.
 Result<std::chrono::milliseconds> duration_from(std::string_view text);
 
@@ -34,6 +41,7 @@ struct ChosenPlanner {
 Result<ChosenPlanner> choose_planner(const Context& ctx, const std::string& name);
 
 // Verbs of `tenon plan` that have files of their own.
+void add_plan_at(CLI::App& plan, Context& ctx);
 void add_plan_compare(CLI::App& plan, Context& ctx);
 void add_plan_merge(CLI::App& plan, Context& ctx);
 void add_plan_show(CLI::App& plan, Context& ctx);
