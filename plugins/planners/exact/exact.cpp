@@ -1,8 +1,8 @@
 // Complete search: the optimum proved, infeasibility proved, or the best so far with its bound.
 // Prefer it for requests of up to some hundred tokens where each byte counts; it takes all the work
-// it is given unless it can prove that it is done. One pool: layouts of up to 2000 tokens that no
-// point of time separates, else tenon.greedy's. Several pools: complete for a dozen tokens; else it
-// packs the assignment of another planner better.
+// it is given unless it can prove that it is done. One pool: up to 2000 tokens that no point of
+// time separates. Several pools: complete for a dozen tokens; else it packs the assignment of
+// another planner better.
 #include <cstdlib>
 #include <new>
 #include <string_view>
@@ -24,7 +24,7 @@ class Exact {
         fit_(std::string_view(h->option(h, "goal")) == "fit") {}
 
   int run() {
-    if (!planning::fits_units(q_)) return leave_to_greedy();
+    if (!planning::fits_units(q_)) return too_large();
     if (q_.n_pools() > 1) return assign();
     bool exact = true;
     const std::vector<planning::Group> single = planning::single_groups(q_, exact);
@@ -58,7 +58,7 @@ class Exact {
         std::move(blocks),
         capacity < planning::kNever ? static_cast<Units>(capacity) : planning::kNever, seed_,
         [this](std::uint64_t w) { return tick(w); });
-    if (packing.too_large()) return leave_to_greedy();
+    if (packing.too_large()) return too_large();
     for (;;) {
       switch (packing.step()) {
         case Restarts::Step::nothing:
@@ -118,11 +118,9 @@ class Exact {
     return h_->offer(h_, slots.data(), static_cast<std::uint64_t>(bound)) != 0;
   }
 
-  int leave_to_greedy() {
-    std::vector<tn_slot> slots(q_.size(), tn_slot{0, 0});
-    const int status = h_->plan(h_, "tenon.greedy", 0, slots.data());
-    if (status != TN_OK && status != TN_PROVED) return TN_NO_FIT;
-    return offer(slots, 0) ? TN_PROVED : TN_OK;
+  int too_large() {
+    h_->say(h_, UINT32_MAX, "more tokens overlap in time than complete search can hold");
+    return TN_UNSUPPORTED;
   }
 
   tenon::Request q_;

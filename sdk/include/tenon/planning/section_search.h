@@ -22,11 +22,15 @@
 
 namespace tenon::planning {
 
-/// A state of the search in 128 bits: the unplaced blocks and the floors. Two states of one problem
-/// share a key with probability 2^-128.
+/// A state of a part of the search in 128 bits: the unplaced blocks and the floors. Two states of
+/// one problem share a key with probability 2^-128.
 struct StateKey {
   std::uint64_t x = 0, y = 0;
   bool operator==(const StateKey&) const = default;
+  void add(const StateKey& other) {
+    x ^= other.x;
+    y ^= other.y;
+  }
   void flip(std::uint64_t what) {
     x ^= mix(what * 0x9e3779b97f4a7c15u + 0x51);
     y ^= mix(what * 0xd1b54a32d192ed03u + 0xabcdef);
@@ -109,7 +113,8 @@ class SectionSearch {
     std::int64_t score;
   };
   struct Node {
-    std::uint32_t section, left, right;  // and its plateau
+    std::uint32_t section, left, right;   // and its plateau
+    std::uint32_t part_left, part_right;  // the part it belongs to
     Units floor;
     std::size_t change, child_change;  // where its changes begin, and its open child's
     std::size_t begin, next, end;      // children
@@ -138,8 +143,10 @@ class SectionSearch {
   bool twin_unplaced(std::uint32_t block) const;
   bool told_to_stop();
   void hash(std::uint32_t s, Units floor) {
-    key_.flip((std::uint64_t(s) + 1) << 40 ^ static_cast<std::uint64_t>(floor));
+    key_[s].flip((std::uint64_t(s) + 1) << 40 ^ static_cast<std::uint64_t>(floor));
   }
+  bool split(std::uint32_t left, std::uint32_t right);
+  bool pop_refuted();
 
   const Stacking& q_;
   Tick tick_;
@@ -156,7 +163,8 @@ class SectionSearch {
   std::vector<Change> changes_;
   std::vector<Node> stack_;
   std::vector<Child> children_;
-  StateKey key_;
+  std::vector<StateKey>
+      key_;  // of each section: its floor, and the unplaced blocks that begin there
   std::uint32_t left_ = 0;
   std::uint64_t nodes_ = 0, work_ = 0;
 };
@@ -173,12 +181,7 @@ inline SectionSearch::End SectionSearch::run(Units target, std::uint64_t nodes,
   for (const std::uint64_t last = nodes_ + nodes;;) {
     Node& d = stack_.back();
     if (d.next == d.end) {
-      memo_.add(d.key, target_);
-      undo(d.change);
-      children_.resize(d.begin);
-      stack_.pop_back();
-      if (stack_.empty()) return End::refuted;
-      undo(stack_.back().child_change);
+      if (!pop_refuted()) return End::refuted;
       continue;
     }
     if (nodes_ >= last) return End::limit;
@@ -189,8 +192,36 @@ inline SectionSearch::End SectionSearch::run(Units target, std::uint64_t nodes,
     bool open = block < n() ? place(block, d.floor) : raise_floor(d);
     open = settle() && open;
     if (open && left_ == 0) return End::found;
-    if (!open || memo_.has(key_, target_) || !descend()) undo(stack_.back().child_change);
+    if (!open || !split(d.part_left, d.part_right) || !descend()) undo(stack_.back().child_change);
   }
+}
+
+// All children of the last node failed, so its part fails, and with it every state that has this
+// part: nodes that decided about other parts are left as well. False: none is left.
+inline bool SectionSearch::pop_refuted() {
+  const std::uint32_t left = stack_.back().part_left, right = stack_.back().part_right;
+  memo_.add(stack_.back().key, target_);
+  do {
+    undo(stack_.back().change);
+    children_.resize(stack_.back().begin);
+    stack_.pop_back();
+  } while (!stack_.empty() &&
+           (stack_.back().part_right <= left || right <= stack_.back().part_left));
+  if (stack_.empty()) return false;
+  undo(stack_.back().child_change);
+  return true;
+}
+
+// Where a section has no unplaced block, what is left of it and what is right of it are parts that
+// no longer touch. False: one of the parts within these sections is known to fail.
+inline bool SectionSearch::split(std::uint32_t left, std::uint32_t right) {
+  for (std::uint32_t l = left, r = left; l < right; l = r + 1) {
+    StateKey key;
+    for (r = l; r < right && section_[r].floor < kNever; ++r) key.add(key_[r]);
+    if (r > l && memo_.has(key, target_)) return false;
+  }
+  work_ += (right - left) / 16;
+  return true;
 }
 
 inline bool SectionSearch::told_to_stop() { return tick_(std::exchange(work_, 0)); }
@@ -206,7 +237,7 @@ inline void SectionSearch::reset() {
   stack_.clear();
   children_.clear();
   left_ = n();
-  key_ = {};
+  key_.assign(q_.n_sections, {});
   for (std::uint32_t s = 0; s < q_.n_sections; ++s) {
     section_[s].unplaced = q_.load[s];
     touch(s);
@@ -299,7 +330,7 @@ inline bool SectionSearch::place(std::uint32_t block, Units at) {
   offset_[block] = at;
   changes_.push_back({Change::Kind::placed, block, std::exchange(start_[block], kNever), {}});
   --left_;
-  key_.flip(block);
+  key_[q_.begin[block]].flip(block);
   for (std::uint32_t s = q_.begin[block]; s < q_.end[block]; ++s) {
     touch(s).unplaced -= q_.height(block, s);
     leave(s, block, at, kNever);
@@ -357,7 +388,7 @@ inline void SectionSearch::undo(std::size_t to) {
         start_[c.index] = c.start;
         offset_[c.index] = -1;
         ++left_;
-        key_.flip(c.index);
+        key_[q_.begin[c.index]].flip(c.index);
         break;
     }
     changes_.pop_back();
@@ -367,8 +398,11 @@ inline void SectionSearch::undo(std::size_t to) {
 inline bool SectionSearch::descend() {
   Node d{};
   d.change = d.child_change = changes_.size();
-  d.key = key_;
   if (!choose(d)) return false;
+  d.part_left = d.part_right = d.section;
+  while (d.part_left > 0 && section_[d.part_left - 1].floor < kNever) --d.part_left;
+  while (d.part_right < q_.n_sections && section_[d.part_right].floor < kNever) ++d.part_right;
+  for (std::uint32_t s = d.part_left; s < d.part_right; ++s) d.key.add(key_[s]);
   list_children(d);
   stack_.push_back(d);
   return true;
