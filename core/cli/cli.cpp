@@ -146,7 +146,7 @@ Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>&
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   const auto columns = [](const std::string& cell) { return code_points(cell).size(); };
   const auto numeric = [](const std::string& cell) {
-    return cell.empty() || cell == "-" || (cell[0] >= '0' && cell[0] <= '9');
+    return cell.empty() || cell == "-" || (cell[0] >= '0' && cell[0] <= '9' && cell.size() <= 12);
   };
   std::vector<std::size_t> width;
   std::vector<char> numbers;  // per column: all below the heading are numbers

@@ -71,7 +71,7 @@ Result<std::map<std::string, std::string>> name_values(const std::vector<std::st
 Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>& items);
 
 /// Rows of cells as a table with aligned columns, the first row being the heading; columns of
-/// numbers (cells that start with a digit) to the right.
+/// numbers (short cells that start with a digit) to the right.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace tenon::cli

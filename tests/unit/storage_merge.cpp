@@ -23,7 +23,7 @@ StorageRequest model(std::uint64_t size) {
   StorageRequest r;
   r.pools = {{.id = "ram", .capacity = 4096}};
   r.steps = {"s0", "s1"};
-  r.tokens = {token("x", size, 0, 1), token("y", size, 1, 2), token("w", 8, 0, 2, Role::constant)};
+  r.tokens = {token("x", size, 0, 2), token("y", size, 1, 2), token("w", 8, 0, 2, Role::constant)};
   r.tokens.push_back({.name = "reserved[0] boot",
                       .size = 16,
                       .at = 1024,
@@ -60,7 +60,7 @@ TEST_CASE("storage merge: one after another appends the timelines; constants liv
   CHECK(r->joins.size() == 2);
   // the larger model decides: what runs later takes the place of what ran before
   CHECK(pool_bounds(*r)[0] >= 200 + 2 * 8 + 16);
-  CHECK(of(*r, "b/x").members[0].live == Lifetime{2, 3});
+  CHECK(of(*r, "b/x").members[0].live == Lifetime{2, 4});
 }
 
 TEST_CASE("storage merge: together nothing is shared") {
