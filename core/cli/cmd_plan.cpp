@@ -21,7 +21,7 @@ constexpr const char* pool_help =
     "capacity; JSON: another capacity of a pool of the request";
 
 struct SolveArgs {
-  std::string request, planner = "greedy", deadline, output;
+  std::string request, planner = "auto", deadline, output;
   std::vector<std::string> pools, set;
   std::uint64_t work = kDefaultWork;
 };
