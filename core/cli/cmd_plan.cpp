@@ -13,7 +13,7 @@ namespace tenon::cli {
 namespace {
 
 struct SolveArgs {
-  std::string request, planner = "greedy", deadline, output, save_request;
+  std::string request, planner = "auto", deadline, output, save_request;
   std::vector<std::string> pools, set;
   std::uint64_t work = kDefaultWork;
 };

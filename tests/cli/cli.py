@@ -21,7 +21,7 @@ bad = []
 
 
 def tenon(*args, **kw):
-    return subprocess.run([TENON, *map(str, args)], capture_output=True, text=True, timeout=300, cwd=WORK, **kw)
+    return subprocess.run([TENON, *map(str, args)], capture_output=True, text=True, timeout=900, cwd=WORK, **kw)
 
 
 def expect(ok, what):

@@ -3,7 +3,10 @@
 #define TENON_TESTS_SUPPORT_RUNTIME_H
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +37,35 @@ inline ContextPtr context(const ModelPtr& m, std::uint32_t threads = 1, std::uin
   const int code = tn_context_create(m.get(), &o, &c);
   REQUIRE_MESSAGE(code == 0, tn_last_error());
   return ContextPtr(c);
+}
+
+/// How `f` ends in a child process: 0 well, a signal, or minus the code that it exits with.
+template <class F>
+int signal_of(F f) {
+  const pid_t pid = fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    for (int s : {SIGSEGV, SIGBUS})
+      std::signal(s, SIG_DFL);  // the test runner's handlers would report
+    f();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(pid, &status, 0) == pid);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+inline int load_code(const std::filesystem::path& folder) {
+  tn_model* m = nullptr;
+  const int code = tn_model_load(folder.c_str(), &m);
+  CHECK((m == nullptr) == (code != 0));
+  tn_model_free(m);
+  return code;
+}
+
+/// Of the last failure.
+inline bool says(const std::string& what) {
+  return std::string(tn_last_error()).find(what) != std::string::npos;
 }
 
 inline ArgPlace at_pool(std::uint32_t pool, std::uint64_t offset, std::uint64_t bytes) {

@@ -22,6 +22,8 @@ class AssignmentSearch {
     std::stable_sort(order_.begin(), order_.end(), [&](auto a, auto b) {
       return spread(a) != spread(b) ? spread(a) > spread(b) : q_[a].size > q_[b].size;
     });
+    taken_over_.assign(q_.size(), 0);
+    for (const tn_join& j : q_.joins()) taken_over_[j.a] = 1;
     rest_.assign(q_.size() + 1, 0);
     for (std::size_t k = q_.size(); k-- > 0;) rest_[k] = add(rest_[k + 1], least(order_[k]));
   }
@@ -65,6 +67,7 @@ class AssignmentSearch {
   std::vector<std::vector<std::uint32_t>> lists_;  // tokens by pool, of the open assignment
   std::vector<std::uint32_t> order_;
   std::vector<std::uint64_t> rest_;  // least cost of order_[k..]
+  std::vector<char> taken_over_;     // by a join, in its last step
   std::optional<Ranking> best_;
 };
 
@@ -75,9 +78,7 @@ inline Units AssignmentSearch::load(std::uint32_t p) const {
   Units least_peak = 0;
   for (const std::uint32_t i : lists_[p]) {
     const tn_token& t = q_[i];
-    std::uint32_t last = t.end;
-    for (const tn_join& j : q_.joins())
-      if (j.a == i) last = t.end - 1;
+    const std::uint32_t last = t.end - (taken_over_[i] ? 1 : 0);
     const auto occupy = [&](std::uint32_t first, std::uint32_t end, std::uint64_t bytes) {
       if (first >= std::min(end, last)) return;
       events.emplace_back(first, static_cast<Units>(bytes));
@@ -193,7 +194,7 @@ inline AssignmentSearch::End AssignmentSearch::run(std::uint64_t nodes) {
     }
     const std::uint32_t pool = level.pools[level.next++];
     lists_[pool].push_back(order_[k]);
-    if (tick_(2 + q_.size())) return End::stopped;
+    if (tick_(5 * (q_.size() + q_.n_pools()))) return End::stopped;
     const std::uint64_t cost = add(level.cost, cost_of(q_, order_[k], pool));
     if (promising(cost, k + 1)) descend(cost);
   }
