@@ -8,7 +8,7 @@ rooms   every room has a README of at most 80 lines; every pass says Before, Aft
 """
 import os, pathlib, re, subprocess, sys, tempfile
 
-root, build, check = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+root, build, check = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 tenon = build / "bin" / "tenon"
 bad = []
 

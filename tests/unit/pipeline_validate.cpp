@@ -63,7 +63,7 @@ TEST_CASE("validate: unknown steps and implementations name the near ones") {
   const Diag planner = one(head + "[infer-shapes, fuse-ops, {lower: {with: te}}, {plan: {with: gredy}}]\n");
   CHECK(planner.code == 2141);
   CHECK(planner.fix == "did you mean 'greedy'?");
-  CHECK(planner.notes[0] == "planners: greedy, naive");
+  CHECK(planner.notes[0] == "planners: auto, greedy, naive");
   CHECK(planner.loc.line == 5);
   CHECK(one(head + "[infer-shapes, fuse-ops, {lower: {with: te, schedule: tiles}}]\n").what == "no lowering is called 'tiles'");
   CHECK(one(head + "[infer-shapes, fuse-ops, {lower: {with: te, on: {t: {with: x}}}}]\n").what == "no lowering is called 'x'");
@@ -74,7 +74,7 @@ TEST_CASE("validate: without `with`, the default is taken; without a default, a 
   CHECK(check(head + "[infer-shapes, fuse-ops, lower]\n").empty());
   const Diag d = one(head + "[infer-shapes, fuse-ops, lower, plan]\n");
   CHECK(d.what == "step 'plan' does not say which planner");
-  CHECK(d.notes[0] == "planners: greedy, naive");
+  CHECK(d.notes[0] == "planners: auto, greedy, naive");
 }
 
 TEST_CASE("validate: options of passes, implementations and targets") {

@@ -86,7 +86,8 @@ TEST_CASE("storage merge: names and pools must agree") {
 TEST_CASE("storage merge: what does not fit together is refused with names") {
   const auto r = merge_requests({{"a", model(3000)}, {"b", model(3000)}}, Merge::together);
   REQUIRE(!r);
-  CHECK(r.errors()[0].what.find("a/x") != std::string::npos);
+  REQUIRE(!r.errors()[0].notes.empty());
+  CHECK(r.errors()[0].notes[0].find("a/x") != std::string::npos);
 }
 
 }  // namespace tenon
