@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tenon/planner.hpp"
+#include "tenon/planning/ask.h"
 #include "tenon/planning/dives.h"
 #include "tenon/planning/first_fit.h"
 #include "tenon/planning/ranking.h"
@@ -131,8 +132,8 @@ class Greedy {
   }
 
   void ask(const char* planner) {
-    std::vector<tn_slot> slots(q_.size());
-    if (h_->plan(h_, planner, 0, slots.data()) <= TN_PROVED) offer(slots);
+    std::vector<tn_slot> slots;
+    if (tenon::planning::ask(q_, h_, planner, 0, slots)) offer(slots);
   }
 
   tenon::Request q_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/planner.hpp"
+#include "tenon/planning/ask.h"
 #include "tenon/planning/dives.h"
 #include "tenon/planning/first_fit.h"
 #include "tenon/planning/ranking.h"
@@ -34,8 +35,8 @@ class Search {
         best_(q_.size()) {}
 
   int plan() {
-    std::vector<tn_slot> slots(q_.size());
-    if (h_->plan(h_, "tenon.greedy", 0, slots.data()) <= TN_PROVED) offer(slots);
+    std::vector<tn_slot> slots;
+    if (tenon::planning::ask(q_, h_, "tenon.greedy", 0, slots)) offer(slots);
     const bool orders = q_.n_pools() > 1 || hints();
     begin_orders();
     while (!over_ && !stopped_ && idle_ < patience_) {
@@ -117,9 +118,9 @@ class Search {
     moved_ = order_;
   }
 
-  // A turn of orders of the whole request; false when nothing can be moved.
+  // A turn of orders of the whole request; false when there is but one.
   bool walk() {
-    if (q_.size() < 2) return false;
+    if (q_.size() < 2 && idle_ > 0) return false;
     for (turn_ = 0; turn_ < kTurn && !over_ && idle_ < patience_; ++idle_) {
       tenon::Placer placer(q_, tenon::Placer::Hints::exact);
       const auto run = tenon::planning::first_fit(
@@ -154,6 +155,7 @@ class Search {
 
   // Some tokens move ahead to a random place; the one without room always does.
   void move(std::uint32_t homeless) {
+    if (moved_.empty()) return;
     for (std::uint64_t times = 1 + random_.below(3); times > 0; --times) {
       std::size_t from = random_.below(moved_.size());
       if (homeless != kNone && !kept_)

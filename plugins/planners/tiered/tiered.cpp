@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/planner.hpp"
+#include "tenon/planning/ask.h"
 #include "tenon/planning/assignment.h"
 #include "tenon/planning/dives.h"
 #include "tenon/planning/first_fit.h"
@@ -22,6 +23,7 @@ using tenon::planning::Dives;
 using tenon::planning::kNone;
 using tenon::planning::Ranking;
 
+constexpr std::uint64_t kImprove = 100'000'000;             // units of work of one round's choice
 constexpr std::uint32_t kFirstDives = 24, kMoreDives = 40;  // until a pool fits; to lower its peak
 
 class Tiered {
@@ -33,8 +35,8 @@ class Tiered {
         random_(std::strtoull(h->option(h, "seed"), nullptr, 10)) {}
 
   int plan() {
-    std::vector<tn_slot> slots(q_.size());
-    if (h_->plan(h_, "tenon.greedy", 0, slots.data()) <= TN_PROVED) offer(slots);
+    std::vector<tn_slot> slots;
+    if (tenon::planning::ask(q_, h_, "tenon.greedy", 0, slots)) offer(slots);
     const auto order = tenon::planning::sorted(q_, tenon::planning::Order::dearest);
     for (std::uint64_t k = 0; k < rounds_ && !over_ && !stopped_; ++k) round(shaken(order, k));
     if (have_) return stopped_ ? TN_STOPPED : TN_OK;
@@ -59,7 +61,7 @@ class Tiered {
   // The first round takes the order as it is, later ones with more and more neighbours exchanged.
   std::vector<std::uint32_t> shaken(std::vector<std::uint32_t> order, std::uint64_t round) {
     if (order.size() < 2) return order;
-    for (std::uint64_t k = 0; k < round * order.size() / 8; ++k) {
+    for (std::uint64_t k = 0; k < round * (1 + order.size() / 8); ++k) {
       const std::size_t i = random_.below(order.size() - 1);
       std::swap(order[i], order[i + 1]);
     }
@@ -71,11 +73,12 @@ class Tiered {
     std::uint64_t told = 0;
     const auto tell = [&] { return spend(chosen.work() - std::exchange(told, chosen.work())); };
     if (!chosen.fill(order)) return;
-    for (bool again = true; again && !stopped_;) {
+    for (bool again = true; again && !stopped_ && chosen.work() < kImprove;) {
       again = false;
       for (const std::uint32_t i : order) {
         again = chosen.improve(i) || again;
-        if (tell()) break;  // what was chosen so far is packed all the same
+        if (tell() || chosen.work() > kImprove)
+          break;  // what was chosen so far is packed all the same
       }
     }
     pack(chosen);

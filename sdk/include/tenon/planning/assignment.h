@@ -1,6 +1,6 @@
 // Which pool each token lives in, judged by load alone: a pool holds a set of tokens when in no
 // section they take more than its capacity (the max-live relaxation; packing then nearly always
-// succeeds). Start by density, then exchange: a token moves into a cheaper pool and those that lose
+// succeeds). Start by density, then exchange: a token moves into a cheaper pool, those that lose
 // least make room. Uses no parts and no joins. Stable tier, header-only, std library only.
 #ifndef TENON_PLANNING_ASSIGNMENT_H
 #define TENON_PLANNING_ASSIGNMENT_H
@@ -12,6 +12,7 @@
 
 #include "tenon/planner.hpp"
 #include "tenon/planning/candidates.h"
+#include "tenon/planning/first_fit.h"
 #include "tenon/planning/ranking.h"
 #include "tenon/planning/sections.h"
 
@@ -20,7 +21,10 @@ namespace tenon::planning {
 class Assignment {
  public:
   explicit Assignment(const Request& q)
-      : q_(q), home_(q.size(), kNone), banned_(std::size_t{q.size()} * q.n_pools(), 0) {
+      : q_(q),
+        home_(q.size(), kNone),
+        dearest_(sorted(q, Order::dearest)),
+        banned_(std::size_t{q.size()} * q.n_pools(), 0) {
     std::vector<Span> steps;
     for (std::uint32_t i = 0; i < q.size(); ++i) steps.push_back({q[i].first, q[i].end});
     sections_ = cut_sections(steps);
@@ -41,7 +45,7 @@ class Assignment {
     return true;
   }
 
-  /// Moves token i into a cheaper pool when the tokens that make room lose less than it gains.
+  /// Moves token i into a cheaper pool when, with all that moves because of it, the cost falls.
   bool improve(std::uint32_t i) {
     if (q_[i].at != TN_ANY) return false;
     for (const std::uint32_t p : pools_[i]) {
@@ -64,7 +68,7 @@ class Assignment {
   /// Of pool p's tokens that share a section with token `with` and have somewhere to go, the one
   /// that loses least per byte; kNone: none.
   std::uint32_t cheapest_victim(std::uint32_t p, std::uint32_t with) {
-    return victim(p, sections_.of[with], kNone, UINT64_MAX);
+    return victim(p, sections_.of[with], kNone);
   }
 
  private:
@@ -121,9 +125,8 @@ class Assignment {
     return kNone;
   }
 
-  // What loses least per byte, and less than `limit` in all, among pool p's tokens that meet
-  // `where`.
-  std::uint32_t victim(std::uint32_t p, Span where, std::uint32_t but, std::uint64_t limit) {
+  // What loses least per byte among pool p's tokens that meet `where`, but for one.
+  std::uint32_t victim(std::uint32_t p, Span where, std::uint32_t but) {
     std::uint32_t best = kNone;
     double least = 0;
     work_ += q_.size() / 4;
@@ -136,37 +139,69 @@ class Assignment {
       if (to == kNone) continue;
       const std::uint64_t loss = cost(k, to) > cost(k, p) ? cost(k, to) - cost(k, p) : 0;
       const double each = double(loss) / double(q_[k].size);
-      if (loss < limit && (best == kNone || each < least)) best = k, least = each;
+      if (best == kNone || each < least) best = k, least = each;
     }
     return best;
   }
 
+  struct Moved {
+    std::uint32_t token, from;
+  };
+
+  // Token i enters pool p, what loses least makes room, and where that loses more than it gains,
+  // others enter what they left free. Undone unless it gains in all.
   bool exchange(std::uint32_t i, std::uint32_t p) {
-    const std::uint32_t from = home_[i];
-    std::uint64_t gain = cost(i, from) - cost(i, p);
-    std::vector<std::uint32_t> out;
+    std::uint64_t gain = cost(i, home_[i]) - cost(i, p), loss = 0;
+    std::vector<Moved> moved{{i, home_[i]}};
     move(i, p);
     for (Span full = crowded(i, p, 0); full != Span{}; full = crowded(i, p, 0)) {
-      const std::uint32_t k = victim(p, full, i, gain);
-      if (k == kNone) {
-        for (const std::uint32_t x : out) leave(x);
-        move(i, from);
-        for (const std::uint32_t x : out) settle(x, p);
-        return false;
-      }
+      const std::uint32_t k = loss / 4 < gain ? victim(p, full, i) : kNone;
+      if (k == kNone) return undo(moved);
       const std::uint32_t to = refuge(k, p);
-      gain -= cost(k, to) > cost(k, p) ? cost(k, to) - cost(k, p) : 0;
+      loss += cost(k, to) - std::min(cost(k, to), cost(k, p));
+      moved.push_back({k, p});
       move(k, to);
-      out.push_back(k);
     }
-    return true;
+    if (loss >= gain) gain += refill(p, moved);
+    return loss < gain || undo(moved);
+  }
+
+  // Tokens that share a section with one that left pool p and are cheaper there enter while there
+  // is room; what they gain.
+  std::uint64_t refill(std::uint32_t p, std::vector<Moved>& moved) {
+    Span where = sections_.of[moved[0].token];
+    std::vector<char> known(q_.size(), 0);
+    for (const Moved& m : moved) {
+      where.first = std::min(where.first, sections_.of[m.token].first);
+      where.end = std::max(where.end, sections_.of[m.token].end);
+      known[m.token] = 1;
+    }
+    std::uint64_t gain = 0;
+    work_ += q_.size() / 2;
+    for (const std::uint32_t k : dearest_) {
+      const Span s = sections_.of[k];
+      if (known[k] || s.first >= where.end || where.first >= s.end || !allows(k, p)) continue;
+      if (cost(k, p) >= cost(k, home_[k]) || !room(k, p)) continue;
+      gain += cost(k, home_[k]) - cost(k, p);
+      moved.push_back({k, home_[k]});
+      move(k, p);
+    }
+    return gain;
+  }
+
+  bool allows(std::uint32_t i, std::uint32_t p) const {
+    return std::find(pools_[i].begin(), pools_[i].end(), p) != pools_[i].end();
+  }
+  bool undo(const std::vector<Moved>& moved) {
+    for (auto m = moved.rbegin(); m != moved.rend(); ++m) move(m->token, m->from);
+    return false;
   }
 
   Request q_;
   Sections sections_;
   std::vector<std::vector<std::uint64_t>> loads_;  // by pool and section
   std::vector<std::vector<std::uint32_t>> pools_;  // by token, cheapest first
-  std::vector<std::uint32_t> home_;
+  std::vector<std::uint32_t> home_, dearest_;
   std::vector<char> banned_;  // by token and pool: evicted from there
   std::uint64_t work_ = 0;
 };
