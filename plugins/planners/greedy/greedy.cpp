@@ -148,9 +148,9 @@ class Greedy {
 
 int plan(const tn_request* raw, const tn_host* h) { return Greedy(raw, h).plan(); }
 
-const tn_option kOptions[] = {{"dives", "int", "40", "1..1000000",
-                               "at most so many skyline dives per pool: 12 rules, then orders that "
-                               "learn from the last dive"}};
+const tn_option kOptions[] = {{"dives", "int", "32", "1..1000000",
+                               "at most so many skyline dives per pool: 12 rules, then a local "
+                               "search over their order"}};
 
 }  // namespace
 

@@ -37,6 +37,7 @@ class Tiered {
   int plan() {
     std::vector<tn_slot> slots;
     if (tenon::planning::ask(q_, h_, "tenon.greedy", 0, slots)) offer(slots);
+    if (have_ && q_.n_pools() == 1) return TN_OK;
     const auto order = tenon::planning::sorted(q_, tenon::planning::Order::dearest);
     for (std::uint64_t k = 0; k < rounds_ && !over_ && !stopped_; ++k) round(shaken(order, k));
     if (have_) return stopped_ ? TN_STOPPED : TN_OK;
