@@ -12,6 +12,7 @@
 
 #include "placements.h"
 #include "tenon/planner.hpp"
+#include "tenon/planning/host.h"
 
 namespace {
 
@@ -85,7 +86,9 @@ class Frozen {
   std::size_t said_ = 0;
 };
 
-int plan(const tn_request* raw, const tn_host* h) { return Frozen(raw, h).plan(); }
+int plan(const tn_request* raw, const tn_host* h) {
+  return tenon::planning::guarded(h, [&] { return Frozen(raw, h).plan(); });
+}
 
 const tn_option kOptions[] = {{"path", "string", "", "",
                                "the plan: .json as `tenon plan solve -o` writes it, or .csv with "

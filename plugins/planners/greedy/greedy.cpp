@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "tenon/planner.hpp"
-#include "tenon/planning/ask.h"
 #include "tenon/planning/dives.h"
 #include "tenon/planning/first_fit.h"
+#include "tenon/planning/host.h"
 #include "tenon/planning/ranking.h"
 
 namespace {
@@ -146,7 +146,9 @@ class Greedy {
   bool have_ = false, over_ = false, stopped_ = false, tried_ = false;
 };
 
-int plan(const tn_request* raw, const tn_host* h) { return Greedy(raw, h).plan(); }
+int plan(const tn_request* raw, const tn_host* h) {
+  return tenon::planning::guarded(h, [&] { return Greedy(raw, h).plan(); });
+}
 
 const tn_option kOptions[] = {{"dives", "int", "32", "1..1000000",
                                "at most so many skyline dives per pool: 12 rules, then a local "

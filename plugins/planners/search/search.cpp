@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "tenon/planner.hpp"
-#include "tenon/planning/ask.h"
 #include "tenon/planning/dives.h"
 #include "tenon/planning/first_fit.h"
+#include "tenon/planning/host.h"
 #include "tenon/planning/ranking.h"
 
 namespace {
@@ -184,7 +184,9 @@ class Search {
   bool have_ = false, kept_ = false, over_ = false, stopped_ = false;
 };
 
-int plan(const tn_request* raw, const tn_host* h) { return Search(raw, h).plan(); }
+int plan(const tn_request* raw, const tn_host* h) {
+  return tenon::planning::guarded(h, [&] { return Search(raw, h).plan(); });
+}
 
 const tn_option kOptions[] = {{"seed", "int", "1", "0..1000000000", "of the random moves"},
                               {"patience", "int", "100000", "1..1000000000",

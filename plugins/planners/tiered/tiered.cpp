@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "tenon/planner.hpp"
-#include "tenon/planning/ask.h"
 #include "tenon/planning/assignment.h"
 #include "tenon/planning/dives.h"
 #include "tenon/planning/first_fit.h"
+#include "tenon/planning/host.h"
 #include "tenon/planning/ranking.h"
 
 namespace {
@@ -127,7 +127,9 @@ class Tiered {
   bool have_ = false, over_ = false, stopped_ = false;
 };
 
-int plan(const tn_request* raw, const tn_host* h) { return Tiered(raw, h).plan(); }
+int plan(const tn_request* raw, const tn_host* h) {
+  return tenon::planning::guarded(h, [&] { return Tiered(raw, h).plan(); });
+}
 
 const tn_option kOptions[] = {
     {"rounds", "int", "8", "1..1000000", "how many orders of choice to try"},
