@@ -2,8 +2,8 @@
 // (tenon/planning/assignment.h), then each pool is packed by dives, and where a pool cannot be
 // packed the token that loses least around the one without room moves on to its next pool. Rounds
 // differ in the order tokens choose in. Starts from tenon.greedy's plan, so it is never worse.
-// Prefer it when pools have capacities and costs; with one pool it adds nothing to greedy. Cost:
-// O(n^2) a round at worst. Parts and joins are used only as far as greedy does.
+// Prefer it when pools have capacities and costs; where every token has its cheapest pool it adds
+// nothing. Cost: O(n^2) a round at worst. Parts and joins are used only as far as greedy does.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -37,7 +37,7 @@ class Tiered {
   int plan() {
     std::vector<tn_slot> slots;
     if (tenon::planning::ask(q_, h_, "tenon.greedy", 0, slots)) offer(slots);
-    if (have_ && q_.n_pools() == 1) return TN_OK;
+    if (have_ && rank_.cost == least_cost()) return TN_OK;
     const auto order = tenon::planning::sorted(q_, tenon::planning::Order::dearest);
     for (std::uint64_t k = 0; k < rounds_ && !over_ && !stopped_; ++k) round(shaken(order, k));
     if (have_) return stopped_ ? TN_STOPPED : TN_OK;
@@ -46,6 +46,17 @@ class Tiered {
   }
 
  private:
+  // Each token in its cheapest pool.
+  std::uint64_t least_cost() const {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < q_.size(); ++i) {
+      const std::uint64_t c =
+          tenon::planning::cost_of(q_, i, tenon::planning::pools_by_cost(q_, i).front());
+      sum = sum > UINT64_MAX - c ? UINT64_MAX : sum + c;
+    }
+    return sum;
+  }
+
   bool spend(std::uint64_t work) {
     stopped_ = h_->tick(h_, work) != 0 || stopped_;
     return stopped_;
