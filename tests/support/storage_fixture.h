@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -27,9 +28,19 @@ inline PlannerRef load_planner(const std::string& name) {
   using At = const tn_planner* (*)(std::uint32_t);
   return {reinterpret_cast<At>(dlsym(so, "tenon_planner_at"))(0), "0.1.0"};
 }
+/// Short names of the planners of the build, without tests' own: what stands in its plugin folder.
+inline std::vector<std::string> shipped_planners() {
+  std::vector<std::string> out;
+  for (const auto& e :
+       std::filesystem::directory_iterator(std::string(TENON_BUILD_DIR) + "/lib/tenon/stable"))
+    if (const std::string name = e.path().stem(); name.starts_with("planner-"))
+      out.push_back(name.substr(std::string_view("planner-").size()));
+  std::sort(out.begin(), out.end());
+  return out;
+}
 inline std::optional<PlannerRef> find_planner(std::string_view id) {
-  if (id == "tenon.naive") return load_planner("naive");
-  if (id == "tenon.greedy") return load_planner("greedy");
+  for (const std::string& name : shipped_planners())
+    if (id == "tenon." + name) return load_planner(name);
   return std::nullopt;
 }
 

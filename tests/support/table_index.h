@@ -57,7 +57,7 @@ inline TableIndex usual_index() {
     t.add({.id = std::string("tenon.") + id, .doc = "d", .needs = {}, .gives = {}, .destroys = {}, .options = {}, .run = run});
   t.add(SlotKind::frontend, "tenon.onnx");
   t.add(SlotKind::lowering, "tenon.te");
-  t.add(SlotKind::planner, "tenon.auto", {});
+  t.add(SlotKind::planner, "tenon.auto");
   t.add(SlotKind::planner, "tenon.greedy", {{.key = "tries", .type = "int", .dflt = "1", .doc = "d", .range = {1, 64}}});
   t.add(SlotKind::planner, "tenon.naive");
   t.add(SlotKind::executor, "tenon.graph");

@@ -301,6 +301,25 @@ TEST_CASE("storage auto: greedy, then exact; either may be missing") {
   CHECK(infeasible > 3);
 }
 
+TEST_CASE("storage exact, auto: a request without tokens has the empty plan") {
+  for (const std::string planner : {"exact", "auto"})
+    for (const std::size_t n_pools : {1u, 2u}) {
+      StorageRequest r;
+      for (std::size_t p = 0; p < n_pools; ++p) r.pools.push_back({.id = fmt::format("p{}", p)});
+      SolveSettings s = settings();
+      s.find = [](std::string_view id) -> std::optional<PlannerRef> {
+        if (!id.starts_with("tenon.") || id == "tenon.search" || id == "tenon.tiered") return {};
+        return load_planner(std::string(id.substr(6)));
+      };
+      const auto prepared = prepare_request(std::move(r));
+      REQUIRE(prepared);
+      const auto plan = solve(*prepared, load_planner(planner), s);
+      REQUIRE_MESSAGE(plan, text(plan.status()));
+      CHECK(plan->plan.optimal);
+      CHECK(plan->messages.empty());
+    }
+}
+
 TEST_CASE("storage exact: the hard instances fit their capacity, with every seed") {
   const char* shared = std::getenv("TENON_SHARED");
   const std::string dir =

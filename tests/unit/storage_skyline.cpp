@@ -169,7 +169,7 @@ TEST_CASE("planning: greedy at scale") {
 TEST_CASE("planning: a plan is offered whatever the budget") {
   SolveSettings s = settings();
   s.work = 1;
-  for (const std::string planner : {"naive", "greedy"}) {
+  for (const std::string planner : {"naive", "greedy", "search", "tiered", "tokens"}) {
     const auto r = solve(chain(20'000), load_planner(planner), s);
     REQUIRE_MESSAGE(r, text(r.status()));
     CHECK(r->plan.reproducible);

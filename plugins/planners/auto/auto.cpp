@@ -12,7 +12,8 @@ namespace {
 
 class Auto {
  public:
-  Auto(const tn_request* raw, const tn_host* h) : q_(*raw), h_(h), slots_(q_.size()) {}
+  // One slot more: the place of a result is never null, not even of a request without tokens.
+  Auto(const tn_request* raw, const tn_host* h) : q_(*raw), h_(h), slots_(q_.size() + 1) {}
 
   int run() {
     // Enough for a few dives, and little beside the 50 ms of a hurried caller.

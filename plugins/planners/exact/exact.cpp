@@ -24,6 +24,7 @@ class Exact {
         fit_(std::string_view(h->option(h, "goal")) == "fit") {}
 
   int run() {
+    if (q_.size() == 0) return h_->offer(h_, nullptr, 0), TN_PROVED;
     if (!planning::fits_units(q_)) return too_large();
     if (q_.n_pools() > 1) return assign();
     bool exact = true;

@@ -14,6 +14,7 @@
 #include "tenon/planner.hpp"
 #include "tenon/planning/dives.h"
 #include "tenon/planning/first_fit.h"
+#include "tenon/planning/host.h"
 #include "tenon/planning/ranking.h"
 
 namespace {
@@ -131,8 +132,8 @@ class Greedy {
   }
 
   void ask(const char* planner) {
-    std::vector<tn_slot> slots(q_.size());
-    if (h_->plan(h_, planner, 0, slots.data()) <= TN_PROVED) offer(slots);
+    std::vector<tn_slot> slots;
+    if (tenon::planning::ask(q_, h_, planner, 0, slots)) offer(slots);
   }
 
   tenon::Request q_;
@@ -145,11 +146,13 @@ class Greedy {
   bool have_ = false, over_ = false, stopped_ = false, tried_ = false;
 };
 
-int plan(const tn_request* raw, const tn_host* h) { return Greedy(raw, h).plan(); }
+int plan(const tn_request* raw, const tn_host* h) {
+  return tenon::planning::guarded(h, [&] { return Greedy(raw, h).plan(); });
+}
 
-const tn_option kOptions[] = {{"dives", "int", "40", "1..1000000",
-                               "at most so many skyline dives per pool: 12 rules, then orders that "
-                               "learn from the last dive"}};
+const tn_option kOptions[] = {{"dives", "int", "32", "1..1000000",
+                               "at most so many skyline dives per pool: 12 rules, then a local "
+                               "search over their order"}};
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tenon/planner.hpp"
+#include "tenon/planning/host.h"
 
 namespace {
 
@@ -134,7 +135,9 @@ class Tokens {
   std::vector<std::uint32_t> storage_of_;
 };
 
-int plan(const tn_request* raw, const tn_host* h) { return Tokens(raw, h).plan(); }
+int plan(const tn_request* raw, const tn_host* h) {
+  return tenon::planning::guarded(h, [&] { return Tokens(raw, h).plan(); });
+}
 
 const tn_option kOptions[] = {
     {"match", "int", "16", "1..1000000000",

@@ -104,6 +104,8 @@ class Skyline {
   /// Of the last dive: where each item stands, and the end of the highest, pinned bytes included.
   const std::vector<std::uint64_t>& offsets() const { return offsets_; }
   std::uint64_t peak() const { return peak_; }
+  /// Of the last dive: the section with the highest floor plus bytes to come; why it was too high.
+  std::uint32_t tightest() const { return pot_.max().at; }
   /// In units of tn_host.tick, over all dives.
   std::uint64_t work() const { return work_ + free_.work(); }
 
