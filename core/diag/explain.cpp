@@ -13,10 +13,12 @@ std::optional<std::string_view> explain(int code) {
 }
 
 std::optional<int> parse_code(std::string_view text) {
-  if (text.size() == 6 && (text[0] == 'T' || text[0] == 't') && (text[1] == 'N' || text[1] == 'n')) text.remove_prefix(2);
+  if (text.size() == 6 && (text[0] == 'T' || text[0] == 't') && (text[1] == 'N' || text[1] == 'n'))
+    text.remove_prefix(2);
   int code = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), code);
-  if (text.size() != 4 || failed != std::errc{} || end != text.data() + text.size() || code < 1000) return std::nullopt;
+  if (text.size() != 4 || failed != std::errc{} || end != text.data() + text.size() || code < 1000)
+    return std::nullopt;
   return code;
 }
 

@@ -11,7 +11,8 @@ namespace {
 bool shapes_static(const Module& m, const FactContext&) {
   bool all = true;
   const auto check = [&](const Node& n) {
-    all = all && std::ranges::all_of(n.results, [](const NodeResult& r) { return r.type.is_static(); });
+    all = all &&
+          std::ranges::all_of(n.results, [](const NodeResult& r) { return r.type.is_static(); });
   };
   for (const Function& f : m.functions)
     for_each_body(f, [&](const Body& b) {
@@ -21,7 +22,8 @@ bool shapes_static(const Module& m, const FactContext&) {
   return all;
 }
 
-/// Every node of `main` and of its control regions satisfies `allowed`. The inside of primitives is not looked at.
+/// Every node of `main` and of its control regions satisfies `allowed`. The inside of primitives is
+/// not looked at.
 bool every_outer_node(const Module& m, bool (*allowed)(const Node&)) {
   const Function* f = m.main();
   if (!f) return false;
@@ -43,7 +45,9 @@ bool primitives_only(const Module& m, const FactContext&) {
 }
 
 bool kernels_lowered(const Module& m, const FactContext&) {
-  return every_outer_node(m, [](const Node& n) { return n.op.v < node::count && n.op != node::primitive && n.op != node::call; });
+  return every_outer_node(m, [](const Node& n) {
+    return n.op.v < node::count && n.op != node::primitive && n.op != node::call;
+  });
 }
 
 bool memory_planned(const Module& m, const FactContext& c) {
@@ -54,14 +58,17 @@ constexpr CoreFact facts[] = {
     {"shapes-static", "every type of every graph function is static", shapes_static},
     {"primitives-only", "every computing node of main stands in a primitive", primitives_only},
     {"kernels-lowered", "main consists of structural nodes and kernel calls only", kernels_lowered},
-    {"memory-planned", "the module has a plan, made for the storage that it asks for now", memory_planned},
+    {"memory-planned", "the module has a plan, made for the storage that it asks for now",
+     memory_planned},
 };
 
 }  // namespace
 
 std::span<const CoreFact> core_facts() { return facts; }
 
-bool is_core_fact(std::string_view name) { return std::ranges::find(facts, name, &CoreFact::name) != std::end(facts); }
+bool is_core_fact(std::string_view name) {
+  return std::ranges::find(facts, name, &CoreFact::name) != std::end(facts);
+}
 
 bool holds(std::string_view fact, const Module& m, const FactContext& context) {
   const auto it = std::ranges::find(facts, fact, &CoreFact::name);

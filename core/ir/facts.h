@@ -1,4 +1,5 @@
-// Core facts of a module: predicates, recomputed whenever somebody asks. Never stored, so never stale. See tenon/pass.h.
+// Core facts of a module: predicates, recomputed whenever somebody asks. Never stored, so never
+// stale. See tenon/pass.h.
 #ifndef TENON_CORE_IR_FACTS_H
 #define TENON_CORE_IR_FACTS_H
 
@@ -13,8 +14,8 @@ namespace tenon {
 
 /// What facts need to know beyond the module.
 struct FactContext {
-  /// Hash of the storage request that the module asks for now; "" when it asks for none. Without it, `memory-planned`
-  /// says only that there is a plan.
+  /// Hash of the storage request that the module asks for now; "" when it asks for none. Without
+  /// it, `memory-planned` says only that there is a plan.
   std::function<std::string(const Module&)> request_hash;
 };
 

@@ -10,7 +10,8 @@ namespace tenon {
 /// Fills targets, memory, steps and plugins of `out`; mistakes go to `reader`.
 void convert(const YamlNode& tree, PipelineConfig& out, Reader& reader);
 
-/// The part of it that is about memory: pools, reserved, place, io, keep. Targets of `out` are known already.
+/// The part of it that is about memory: pools, reserved, place, io, keep. Targets of `out` are
+/// known already.
 void convert_memory(const YamlNode& tree, PipelineConfig& out, Reader& reader);
 
 }  // namespace tenon

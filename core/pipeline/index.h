@@ -1,4 +1,5 @@
-// What the pipeline needs to know of implementations. The session answers in the product, a table in tests.
+// What the pipeline needs to know of implementations. The session answers in the product, a table
+// in tests.
 #ifndef TENON_CORE_PIPELINE_INDEX_H
 #define TENON_CORE_PIPELINE_INDEX_H
 
@@ -17,16 +18,16 @@ enum class SlotKind : std::uint8_t { pass, frontend, lowering, planner, executor
 std::string_view name(SlotKind s);
 
 struct Implementation {
-  std::string id;                                    ///< full: tenon.fuse-ops
-  const std::vector<OptionRow>* options = nullptr;   ///< never null
-  const PassInfo* pass = nullptr;                    ///< of a pass
+  std::string id;                                   ///< full: tenon.fuse-ops
+  const std::vector<OptionRow>* options = nullptr;  ///< never null
+  const PassInfo* pass = nullptr;                   ///< of a pass
 };
 
 class ImplementationIndex {
  public:
   virtual ~ImplementationIndex();
-  /// By id; `tenon.` may be left out. Codes TN1001 and TN1012 mean that there is none of that id; any other code means
-  /// that there is, and that it cannot be used.
+  /// By id; `tenon.` may be left out. Codes TN1001 and TN1012 mean that there is none of that id;
+  /// any other code means that there is, and that it cannot be used.
   virtual Result<Implementation> find(SlotKind slot, std::string_view id, const Loc& loc) = 0;
   /// All of them, sorted by id. May be slow.
   virtual std::vector<Implementation> all(SlotKind slot) = 0;

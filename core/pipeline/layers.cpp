@@ -1,9 +1,9 @@
 #include "core/pipeline/layers.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "core/pipeline/read.h"
 #include "core/pipeline/schema.h"
@@ -23,8 +23,10 @@ class Loader {
 
   Result<Layers> load() {
     std::string path;
-    if (auto p = locate(request_.pipeline, "pipeline", "", {})) path = *p;
-    else return p.errors();
+    if (auto p = locate(request_.pipeline, "pipeline", "", {}))
+      path = *p;
+    else
+      return p.errors();
     std::vector<YamlPtr> chain = extended(path);  // strongest first
     if (!reader_.errors.empty()) return reader_.errors;
     out_.path = path;
@@ -36,33 +38,41 @@ class Loader {
     if (!reader_.errors.empty()) return reader_.errors;
 
     out_.tree = weakest_first.front();
-    for (std::size_t i = 1; i < weakest_first.size(); ++i) out_.tree = lay(out_.tree, weakest_first[i]);
+    for (std::size_t i = 1; i < weakest_first.size(); ++i)
+      out_.tree = lay(out_.tree, weakest_first[i]);
     for (const std::string& s : request_.set) {
       auto t = apply_set(out_.tree, s);
-      if (t) out_.tree = *t;
-      else reader_.errors.insert(reader_.errors.end(), t.errors().begin(), t.errors().end());
+      if (t)
+        out_.tree = *t;
+      else
+        reader_.errors.insert(reader_.errors.end(), t.errors().begin(), t.errors().end());
     }
     if (!reader_.errors.empty()) return reader_.errors;
     return std::move(out_);
   }
 
  private:
-  /// The file that a name or path means. Names: beside the file that says them, then in the shipped folders.
-  Result<std::string> locate(const std::string& text, std::string_view kind, const std::string& from, const Loc& at) {
+  /// The file that a name or path means. Names: beside the file that says them, then in the shipped
+  /// folders.
+  Result<std::string> locate(const std::string& text, std::string_view kind,
+                             const std::string& from, const Loc& at) {
     if (is_path(text)) return from.empty() ? text : join_path(from, text);
     const std::string sub = kind == "board" ? "boards/" : "";
     std::vector<std::string> folders = request_.share;
     if (!from.empty()) folders.insert(folders.begin(), from);
     for (const std::string& f : folders)
       if (const std::string p = join_path(f, sub + text + ".yaml"); files_.exists(p)) return p;
-    const std::vector<std::string> known = kind == "board" ? board_names(files_, folders) : pipeline_names(files_, folders);
+    const std::vector<std::string> known =
+        kind == "board" ? board_names(files_, folders) : pipeline_names(files_, folders);
     const std::string near = did_you_mean(text, known);
-    return Diag{.code = 2111,
-                .loc = at,
-                .what = fmt::format("no {} is called '{}'", kind, text),
-                .fix = near.empty() ? "" : fmt::format("did you mean '{}'?", near),
-                .notes = {fmt::format("{}s that ship: {}", kind, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))),
-                          "a path has a '/' or ends in .yaml"}};
+    return Diag{
+        .code = 2111,
+        .loc = at,
+        .what = fmt::format("no {} is called '{}'", kind, text),
+        .fix = near.empty() ? "" : fmt::format("did you mean '{}'?", near),
+        .notes = {fmt::format("{}s that ship: {}", kind,
+                              known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))),
+                  "a path has a '/' or ends in .yaml"}};
   }
 
   /// A file's tree with its top level checked; null after an error.
@@ -93,25 +103,33 @@ class Loader {
     for (const YamlEntry& e : tree.entries) check_key(e, as_board);
     const YamlEntry* version = tree.find("tenon");
     if (!version)
-      return reader_.fail(2107, tree.entries.empty() ? tree.loc : tree.entries[0].key_loc, "key 'tenon' is missing", "write `tenon: 1` first");
+      return reader_.fail(2107, tree.entries.empty() ? tree.loc : tree.entries[0].key_loc,
+                          "key 'tenon' is missing", "write `tenon: 1` first");
     if (version->value->text != "1" || version->value->quoted)
-      reader_.fail(2110, version->value->loc, fmt::format("schema version {}, this tenon reads version 1", describe(*version->value)),
-                   "write `tenon: 1`, or use a newer tenon");
+      reader_.fail(
+          2110, version->value->loc,
+          fmt::format("schema version {}, this tenon reads version 1", describe(*version->value)),
+          "write `tenon: 1`, or use a newer tenon");
   }
 
   void check_key(const YamlEntry& e, bool as_board) {
     for (std::string_view later : {"edit", "vars", "when"})
       if (e.key == later)
-        return reader_.fail(2108, e.key_loc, fmt::format("'{}' is not in this version", e.key), "write the steps out, or use `extends` and `--set`");
+        return reader_.fail(2108, e.key_loc, fmt::format("'{}' is not in this version", e.key),
+                            "write the steps out, or use `extends` and `--set`");
     std::vector<std::string> known;
     for (const schema::Key& k : schema::file_keys()) {
       if (k.name == e.key && (k.board || !as_board)) return;
       if (k.name == e.key)
-        return reader_.fail(2101, e.key_loc, fmt::format("key '{}' in a board: a board states facts of a device", e.key), "put it into the pipeline");
+        return reader_.fail(
+            2101, e.key_loc,
+            fmt::format("key '{}' in a board: a board states facts of a device", e.key),
+            "put it into the pipeline");
       if (k.board || !as_board) known.emplace_back(k.name);
     }
     const std::string near = did_you_mean(e.key, known);
-    reader_.fail(2101, e.key_loc, fmt::format("unknown key '{}'", e.key), near.empty() ? "" : fmt::format("did you mean '{}'?", near),
+    reader_.fail(2101, e.key_loc, fmt::format("unknown key '{}'", e.key),
+                 near.empty() ? "" : fmt::format("did you mean '{}'?", near),
                  {fmt::format("keys: {}", fmt::join(known, ", "))});
   }
 
@@ -119,7 +137,9 @@ class Loader {
   static YamlPtr lay(const YamlPtr& base, const YamlPtr& over) {
     const YamlPtr out = merge(base, over);
     const YamlEntry *old = base->find("reserved"), *more = over->find("reserved");
-    if (!old || !more || old->value->kind != YamlNode::Kind::list || more->value->kind != YamlNode::Kind::list) return out;
+    if (!old || !more || old->value->kind != YamlNode::Kind::list ||
+        more->value->kind != YamlNode::Kind::list)
+      return out;
     auto both = std::make_shared<YamlNode>(*more->value);
     both->items.insert(both->items.begin(), old->value->items.begin(), old->value->items.end());
     auto result = std::make_shared<YamlNode>(*out);
@@ -129,7 +149,8 @@ class Loader {
 
   static bool only_board_keys(const YamlNode& tree) {
     return std::ranges::all_of(tree.entries, [](const YamlEntry& e) {
-      return std::ranges::any_of(schema::file_keys(), [&](const schema::Key& k) { return k.name == e.key && k.board; });
+      return std::ranges::any_of(schema::file_keys(),
+                                 [&](const schema::Key& k) { return k.name == e.key && k.board; });
     });
   }
 
@@ -144,14 +165,17 @@ class Loader {
       const YamlEntry* e = tree->find("extends");
       if (!e) return chain;
       from = e->value->loc;
-      const auto next = locate(reader_.text(*e->value, "'extends'"), "pipeline", folder_of(path), from);
+      const auto next =
+          locate(reader_.text(*e->value, "'extends'"), "pipeline", folder_of(path), from);
       if (!next) {
         reader_.errors.insert(reader_.errors.end(), next.errors().begin(), next.errors().end());
         return chain;
       }
       if (std::ranges::find(out_.files, *next) != out_.files.end() || chain.size() >= max_extends) {
-        reader_.fail(2112, from, chain.size() >= max_extends ? fmt::format("more than {} files extend each other", max_extends)
-                                                             : fmt::format("'{}' extends itself in the end", *next));
+        reader_.fail(2112, from,
+                     chain.size() >= max_extends
+                         ? fmt::format("more than {} files extend each other", max_extends)
+                         : fmt::format("'{}' extends itself in the end", *next));
         return chain;
       }
       path = *next;
@@ -198,16 +222,21 @@ class Loader {
 
 }  // namespace
 
-Result<Layers> load_layers(const Files& files, const LoadRequest& request) { return Loader(files, request).load(); }
+Result<Layers> load_layers(const Files& files, const LoadRequest& request) {
+  return Loader(files, request).load();
+}
 
 YamlPtr merge(const YamlPtr& base, const YamlPtr& over, int depth) {
-  if (depth == 0 || base->kind != YamlNode::Kind::map || over->kind != YamlNode::Kind::map) return over;
+  if (depth == 0 || base->kind != YamlNode::Kind::map || over->kind != YamlNode::Kind::map)
+    return over;
   auto out = std::make_shared<YamlNode>(*over);
   out->entries = base->entries;
   for (const YamlEntry& e : over->entries) {
     const auto it = std::ranges::find(out->entries, e.key, &YamlEntry::key);
-    if (it == out->entries.end()) out->entries.push_back(e);
-    else *it = {e.key, e.key_loc, merge(it->value, e.value, depth - 1)};
+    if (it == out->entries.end())
+      out->entries.push_back(e);
+    else
+      *it = {e.key, e.key_loc, merge(it->value, e.value, depth - 1)};
   }
   return out;
 }

@@ -1,11 +1,11 @@
 #include "core/pipeline/run.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <exception>
 #include <set>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/diag/render.h"
 #include "core/pipeline/slots.h"
@@ -16,10 +16,12 @@ namespace {
 
 class Context final : public PassContext {
  public:
-  Context(const OptionValues& options, Diags* reports, TimedScope* timed) : options_(options), reports_(reports), timed_(timed) {}
+  Context(const OptionValues& options, Diags* reports, TimedScope* timed)
+      : options_(options), reports_(reports), timed_(timed) {}
   const OptionValues& options() const override { return options_; }
   void report(Diag d) override {
-    if (d.severity == Severity::error) d.severity = Severity::warning;  // an error is what a pass returns
+    if (d.severity == Severity::error)
+      d.severity = Severity::warning;  // an error is what a pass returns
     if (reports_) reports_->push_back(std::move(d));
   }
   void count(std::string name, std::int64_t n) override {
@@ -33,7 +35,9 @@ class Context final : public PassContext {
 };
 
 Diag thrown(std::string_view who, std::string_view what) {
-  return {.code = 3901, .what = fmt::format("{} threw an exception: {}", who, what), .fix = "this is a fault of the plugin that offers it; report it there"};
+  return {.code = 3901,
+          .what = fmt::format("{} threw an exception: {}", who, what),
+          .fix = "this is a fault of the plugin that offers it; report it there"};
 }
 
 /// Calls into a plugin: failures are values, also those that are thrown.
@@ -53,26 +57,35 @@ struct Contract {
   std::string who;  ///< "pass 'tenon.fuse-ops'", "step 'plan'"
   std::vector<std::string> needs, gives, destroys;
 };
-Contract contract_of(const PassInfo& p) { return {fmt::format("pass '{}'", p.id), p.needs, p.gives, p.destroys}; }
+Contract contract_of(const PassInfo& p) {
+  return {fmt::format("pass '{}'", p.id), p.needs, p.gives, p.destroys};
+}
 Contract contract_of(const SlotStep& s) {
-  return {fmt::format("step '{}'", s.name), {s.needs.begin(), s.needs.end()}, {s.gives.begin(), s.gives.end()}, {}};
+  return {fmt::format("step '{}'", s.name),
+          {s.needs.begin(), s.needs.end()},
+          {s.gives.begin(), s.gives.end()},
+          {}};
 }
 
 /// Facts that hold: core facts are asked of the module, others are remembered.
 class Facts {
  public:
   Facts(const Module& m, const FactContext& context) : module_(m), context_(context) {}
-  bool hold(const std::string& fact) const { return is_core_fact(fact) ? holds(fact, module_, context_) : given_.contains(fact); }
+  bool hold(const std::string& fact) const {
+    return is_core_fact(fact) ? holds(fact, module_, context_) : given_.contains(fact);
+  }
 
   Status before(const Contract& c) const {
     Diags errors;
     for (const std::string& f : c.needs) {
       if (hold(f)) continue;
       const bool stale = f == "memory-planned" && module_.plan;
-      errors.push_back({.code = 3902,
-                        .what = fmt::format("{} needs '{}', which does not hold here", c.who, f),
-                        .fix = stale ? "an earlier step changed what storage the module asks for; move it before `plan`"
-                                     : "put a step that gives it before this one; `tenon validate` says which"});
+      errors.push_back(
+          {.code = 3902,
+           .what = fmt::format("{} needs '{}', which does not hold here", c.who, f),
+           .fix = stale ? "an earlier step changed what storage the module asks for; move it "
+                          "before `plan`"
+                        : "put a step that gives it before this one; `tenon validate` says which"});
     }
     return errors;
   }
@@ -81,7 +94,11 @@ class Facts {
     Diags errors;
     for (const std::string& f : c.gives) {
       given_.insert(f);
-      if (!hold(f)) errors.push_back({.code = 3903, .what = fmt::format("{} says that it gives '{}', and that does not hold after it", c.who, f)});
+      if (!hold(f))
+        errors.push_back(
+            {.code = 3903,
+             .what = fmt::format("{} says that it gives '{}', and that does not hold after it",
+                                 c.who, f)});
     }
     return errors;
   }
@@ -93,14 +110,17 @@ class Facts {
 };
 
 Status invalid(const Contract& c, const Status& why) {
-  Diag d{.code = 3904, .what = fmt::format("{} left an invalid module", c.who), .fix = "this is a fault of the plugin that offers it; report it there"};
+  Diag d{.code = 3904,
+         .what = fmt::format("{} left an invalid module", c.who),
+         .fix = "this is a fault of the plugin that offers it; report it there"};
   for (const Diag& e : why.errors()) d.notes.push_back(e.what);
   return d;
 }
 
 /// One step with all that stands around it.
 template <class Body>
-Status checked_step(Module& m, Facts& facts, const Contract& contract, std::vector<TimedPart>& parts, Body body) {
+Status checked_step(Module& m, Facts& facts, const Contract& contract,
+                    std::vector<TimedPart>& parts, Body body) {
   if (Status s = facts.before(contract); !s) return s;
   if (Status s = guarded(contract.who, body); !s) return s;
   {
@@ -116,23 +136,30 @@ Status checked_step(Module& m, Facts& facts, const Contract& contract, std::vect
 Status at_step(Status status, const Step& step) {
   Diags errors = std::move(status).take();
   for (Diag& d : errors) {
-    if (d.loc.file.empty() && !d.loc.line) d.loc = step.loc;
-    else d.notes.push_back(fmt::format("in step '{}' at {}", step.id, place(step.loc)));
+    if (d.loc.file.empty() && !d.loc.line)
+      d.loc = step.loc;
+    else
+      d.notes.push_back(fmt::format("in step '{}' at {}", step.id, place(step.loc)));
   }
   return sorted_and_capped(std::move(errors));
 }
 
 class Runner {
  public:
-  Runner(Compilation& c, ImplementationIndex& index, const SlotBodies& bodies, const Instruments& in)
+  Runner(Compilation& c, ImplementationIndex& index, const SlotBodies& bodies,
+         const Instruments& in)
       : c_(c), index_(index), bodies_(bodies), in_(in), facts_(c.module, c.facts) {}
 
   Status run() {
     if (c_.config.steps.empty())
-      return Diag{.code = 2107, .loc = {c_.config.path, 1, 1}, .what = "there are no steps to run", .fix = "a board has none: name a pipeline"};
+      return Diag{.code = 2107,
+                  .loc = {c_.config.path, 1, 1},
+                  .what = "there are no steps to run",
+                  .fix = "a board has none: name a pipeline"};
     for (const std::string& id : in_.print_after)
       if (Status s = known(id, "--print-after"); id != "*" && !s) return s;
-    if (Status s = in_.stop_after.empty() ? Status() : known(in_.stop_after, "--stop-after"); !s) return s;
+    if (Status s = in_.stop_after.empty() ? Status() : known(in_.stop_after, "--stop-after"); !s)
+      return s;
     if (Status s = verify(c_.module); c_.module.main() && !s) return s;
     for (const Step& step : c_.config.steps) {
       if (Status s = one(step); !s) return at_step(std::move(s), step);
@@ -155,7 +182,9 @@ class Runner {
   }
 
   Status one(const Step& step) {
-    const bool shown = in_.print && std::ranges::any_of(in_.print_after, [&](const std::string& p) { return p == "*" || p == step.id; });
+    const bool shown = in_.print && std::ranges::any_of(in_.print_after, [&](const std::string& p) {
+                         return p == "*" || p == step.id;
+                       });
     const std::string before = shown ? print(c_.module) : "";
     Status s = dispatch(step);
     if (s && shown) {
@@ -180,12 +209,14 @@ class Runner {
     if (const SlotStep* slot = slot_step(step.name)) {
       const auto body = bodies_.find(step.name);
       if (body == bodies_.end()) TENON_BUG("a slot without a body: " + step.name);
-      return checked_step(c_.module, facts_, contract_of(*slot), timed.parts(), [&] { return body->second(c_, step); });
+      return checked_step(c_.module, facts_, contract_of(*slot), timed.parts(),
+                          [&] { return body->second(c_, step); });
     }
     const auto impl = index_.find(SlotKind::pass, step.name, step.loc);
     if (!impl) return impl.errors();
     Context context(step.use.options, &c_.reports, &timed);
-    return checked_step(c_.module, facts_, contract_of(*impl->pass), timed.parts(), [&] { return impl->pass->run(c_.module, context); });
+    return checked_step(c_.module, facts_, contract_of(*impl->pass), timed.parts(),
+                        [&] { return impl->pass->run(c_.module, context); });
   }
 
   Compilation& c_;
@@ -197,11 +228,13 @@ class Runner {
 
 }  // namespace
 
-Status run_pipeline(Compilation& c, ImplementationIndex& index, const SlotBodies& bodies, const Instruments& instruments) {
+Status run_pipeline(Compilation& c, ImplementationIndex& index, const SlotBodies& bodies,
+                    const Instruments& instruments) {
   return Runner(c, index, bodies, instruments).run();
 }
 
-Status run_pass(Module& m, const PassInfo& pass, const OptionValues& options, Diags* reports, const Loc& at) {
+Status run_pass(Module& m, const PassInfo& pass, const OptionValues& options, Diags* reports,
+                const Loc& at) {
   const Contract contract = contract_of(pass);
   if (Status s = check_options(pass.options, options, contract.who); !s) return s;
   if (Status s = verify(m); !s) return s;

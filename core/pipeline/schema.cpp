@@ -30,7 +30,9 @@ Json typed(const OptionRow& r) {
   if (r.type == "string") j["type"] = "string";
   if (r.type == "list<string>") j = {{"type", "array"}, {"items", {{"type", "string"}}}};
   if (r.type == "bytes")
-    j = {{"type", {"integer", "string"}}, {"minimum", 0}, {"pattern", "^(0|[1-9][0-9]*|0x[0-9a-fA-F]+)(KiB|MiB|GiB)?$"}};
+    j = {{"type", {"integer", "string"}},
+         {"minimum", 0},
+         {"pattern", "^(0|[1-9][0-9]*|0x[0-9a-fA-F]+)(KiB|MiB|GiB)?$"}};
   if (r.type == "int" && r.range.min != INT64_MIN) j["minimum"] = r.range.min;
   j["description"] = r.doc;
   return j;
@@ -55,11 +57,15 @@ Json choice(std::vector<std::string> words) { return {{"enum", std::move(words)}
 
 Json defs() {
   Json d;
-  d["option"] = {{"anyOf", {Json{{"type", {"string", "number", "boolean"}}}, list_of({{"type", {"string", "number", "boolean"}}})}}};
-  d["target"] = {{"type", "object"},
-                 {"properties", {{"with", {{"type", "string"}, {"description", "implementation of the target"}}}}},
-                 {"required", {"with"}},
-                 {"additionalProperties", ref("option")}};
+  d["option"] = {{"anyOf",
+                  {Json{{"type", {"string", "number", "boolean"}}},
+                   list_of({{"type", {"string", "number", "boolean"}}})}}};
+  d["target"] = {
+      {"type", "object"},
+      {"properties",
+       {{"with", {{"type", "string"}, {"description", "implementation of the target"}}}}},
+      {"required", {"with"}},
+      {"additionalProperties", ref("option")}};
   Json pool = properties<PoolKeys>();
   pool["holds"]["items"] = choice({"constants", "data", "worker"});
   pool["access"] = map_of(choice({"r", "rw", "none"}));
@@ -67,7 +73,8 @@ Json defs() {
   d["pool"] = object(std::move(pool));
   d["reserved"] = object(properties<ReservedKeys>(), {"pool", "at", "size"});
   Json place = properties<PlaceKeys>();
-  place["role"]["enum"] = {"input", "output", "constant", "state", "activation", "scratch", "worker"};
+  place["role"]["enum"] = {"input",      "output",  "constant", "state",
+                           "activation", "scratch", "worker"};
   d["place"] = object(std::move(place), {"pools"});
   d["plugin"] = object(properties<PluginKeys>(), {"path"});
   Json step = properties<StepKeys>();
@@ -78,10 +85,13 @@ Json defs() {
   step.update(properties<PlanKeys>());
   step["on"] = map_of({{"type", "object"}});
   step["on"]["description"] = "of lower: other choices for a target, by its id";
-  const Json options = {{"type", "object"}, {"properties", std::move(step)}, {"additionalProperties", ref("option")}};
+  const Json options = {
+      {"type", "object"}, {"properties", std::move(step)}, {"additionalProperties", ref("option")}};
   d["step"] = {{"anyOf",
-                {Json{{"type", "string"}},
-                 Json{{"type", "object"}, {"minProperties", 1}, {"maxProperties", 1}, {"additionalProperties", options}}}}};
+                {Json{{"type", "string"}}, Json{{"type", "object"},
+                                                {"minProperties", 1},
+                                                {"maxProperties", 1},
+                                                {"additionalProperties", options}}}}};
   return d;
 }
 
@@ -105,7 +115,8 @@ std::string json_schema() {
     props[std::string(k.name)] = top.at(std::string(k.name));
     props[std::string(k.name)]["description"] = k.doc;
   }
-  Json j = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Tenon pipeline or board, version 1"}};
+  Json j = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+            {"title", "Tenon pipeline or board, version 1"}};
   j.update(object(std::move(props), {"tenon"}));
   j["$defs"] = defs();
   return j.dump(2) + "\n";

@@ -1,4 +1,5 @@
-// The keys of a pipeline file, as rows. The reader, the messages and the JSON Schema all come from here.
+// The keys of a pipeline file, as rows. The reader, the messages and the JSON Schema all come from
+// here.
 #ifndef TENON_CORE_PIPELINE_SCHEMA_H
 #define TENON_CORE_PIPELINE_SCHEMA_H
 
@@ -25,10 +26,12 @@ struct FileKeys {
   std::string board, extends, io = "caller";
   std::vector<std::string> keep;
   static constexpr auto fields() {
-    return std::tuple{Field{"board", &FileKeys::board, "name or path of the board: targets, pools, reserved ranges"},
-                      Field{"extends", &FileKeys::extends, "name or path of the pipeline that this one changes"},
-                      Field{"io", &FileKeys::io, "who owns inputs and outputs: caller, or planned"},
-                      Field{"keep", &FileKeys::keep, "globs: values whose storage is not reused"}};
+    return std::tuple{
+        Field{"board", &FileKeys::board,
+              "name or path of the board: targets, pools, reserved ranges"},
+        Field{"extends", &FileKeys::extends, "name or path of the pipeline that this one changes"},
+        Field{"io", &FileKeys::io, "who owns inputs and outputs: caller, or planned"},
+        Field{"keep", &FileKeys::keep, "globs: values whose storage is not reused"}};
   }
 };
 
@@ -41,10 +44,15 @@ struct PoolKeys {
     return std::tuple{
         Field{"capacity", &PoolKeys::capacity, "bytes; absent = no limit, 0 switches the pool off"},
         Field{"base", &PoolKeys::base, "address of its first byte; pins are then addresses"},
-        Field{"granule", &PoolKeys::granule, "bytes; offsets and sizes are multiples of it; a power of two", {.min = 1, .max = 1 << 30}},
+        Field{"granule",
+              &PoolKeys::granule,
+              "bytes; offsets and sizes are multiples of it; a power of two",
+              {.min = 1, .max = 1 << 30}},
         Field{"read", &PoolKeys::read, "cycles per 8 bytes read"},
         Field{"write", &PoolKeys::write, "cycles per 8 bytes written"},
-        Field{"holds", &PoolKeys::holds, "sorts of values: constants, data, worker; default: constants where no target may write, else data"},
+        Field{"holds", &PoolKeys::holds,
+              "sorts of values: constants, data, worker; default: constants where no target may "
+              "write, else data"},
         Field{"image", &PoolKeys::image, "pool from which constants are copied here at start"}};
   }
 };
@@ -53,10 +61,11 @@ struct ReservedKeys {
   std::string pool, why;
   Bytes at, size;
   static constexpr auto fields() {
-    return std::tuple{Field{"pool", &ReservedKeys::pool, "the pool"},
-                      Field{"at", &ReservedKeys::at, "address where the pool has a base, else offset"},
-                      Field{"size", &ReservedKeys::size, "bytes", {.min = 1}},
-                      Field{"why", &ReservedKeys::why, "what stands there, for messages"}};
+    return std::tuple{
+        Field{"pool", &ReservedKeys::pool, "the pool"},
+        Field{"at", &ReservedKeys::at, "address where the pool has a base, else offset"},
+        Field{"size", &ReservedKeys::size, "bytes", {.min = 1}},
+        Field{"why", &ReservedKeys::why, "what stands there, for messages"}};
   }
 };
 
@@ -66,13 +75,15 @@ struct PlaceKeys {
   Bytes at;
   bool optional = false;
   static constexpr auto fields() {
-    return std::tuple{Field{"value", &PlaceKeys::value, "glob over value names"},
-                      Field{"role", &PlaceKeys::role, "input, output, constant, state, activation, scratch or worker"},
-                      Field{"on", &PlaceKeys::on, "target whose kernels use the value"},
-                      Field{"op", &PlaceKeys::op, "op or kernel that makes the value"},
-                      Field{"pools", &PlaceKeys::pools, "where it may live, in order of preference"},
-                      Field{"at", &PlaceKeys::at, "pin: address where the pool has a base, else offset"},
-                      Field{"optional", &PlaceKeys::optional, "no error when the rule matches nothing"}};
+    return std::tuple{
+        Field{"value", &PlaceKeys::value, "glob over value names"},
+        Field{"role", &PlaceKeys::role,
+              "input, output, constant, state, activation, scratch or worker"},
+        Field{"on", &PlaceKeys::on, "target whose kernels use the value"},
+        Field{"op", &PlaceKeys::op, "op or kernel that makes the value"},
+        Field{"pools", &PlaceKeys::pools, "where it may live, in order of preference"},
+        Field{"at", &PlaceKeys::at, "pin: address where the pool has a base, else offset"},
+        Field{"optional", &PlaceKeys::optional, "no error when the rule matches nothing"}};
   }
 };
 
@@ -95,9 +106,10 @@ struct StepKeys {
 struct LowerKeys {
   std::string compute, schedule, kernel;
   static constexpr auto fields() {
-    return std::tuple{Field{"compute", &LowerKeys::compute, "implementation of region -> compute"},
-                      Field{"schedule", &LowerKeys::schedule, "implementation of compute -> schedule"},
-                      Field{"kernel", &LowerKeys::kernel, "implementation of schedule -> kernel"}};
+    return std::tuple{
+        Field{"compute", &LowerKeys::compute, "implementation of region -> compute"},
+        Field{"schedule", &LowerKeys::schedule, "implementation of compute -> schedule"},
+        Field{"kernel", &LowerKeys::kernel, "implementation of schedule -> kernel"}};
   }
 };
 struct PlanKeys {
@@ -105,14 +117,16 @@ struct PlanKeys {
   std::string deadline;
   static constexpr auto fields() {
     return std::tuple{Field{"work", &PlanKeys::work, "budget in work units", {.min = 1}},
-                      Field{"deadline", &PlanKeys::deadline, "wall clock, like 10s or 500ms; the plan is then not reproducible"}};
+                      Field{"deadline", &PlanKeys::deadline,
+                            "wall clock, like 10s or 500ms; the plan is then not reproducible"}};
   }
 };
 
 /// Steps that bind an implementation. Every other name is a pass.
 inline constexpr std::string_view slots[] = {"import", "lower", "plan", "emit"};
 
-/// JSON Schema (draft 2020-12) of pipeline and board files; sdk/docs/schema/pipeline.schema.json is this text.
+/// JSON Schema (draft 2020-12) of pipeline and board files; sdk/docs/schema/pipeline.schema.json is
+/// this text.
 std::string json_schema();
 
 }  // namespace tenon::schema

@@ -1,8 +1,8 @@
 // `--set KEY=VALUE`: a key of the file, or of a step, pool or target by its id.
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "core/pipeline/layers.h"
 #include "core/pipeline/schema.h"
@@ -17,14 +17,15 @@ std::string_view short_name(std::string_view name) {
 /// The name of a step, from `name` or `name: {...}`.
 const std::string* step_name(const YamlNode& item) {
   if (item.kind == YamlNode::Kind::scalar) return &item.text;
-  return item.kind == YamlNode::Kind::map && item.entries.size() == 1 ? &item.entries[0].key : nullptr;
+  return item.kind == YamlNode::Kind::map && item.entries.size() == 1 ? &item.entries[0].key
+                                                                      : nullptr;
 }
 
 /// What a key may start with, and where that stands in the file.
 struct Owner {
   std::string id;
-  std::string section;      // "targets", "pools", "steps", or "" for a key of the file
-  std::size_t index = 0;    // of a step
+  std::string section;    // "targets", "pools", "steps", or "" for a key of the file
+  std::size_t index = 0;  // of a step
 };
 
 std::vector<Owner> owners(const YamlNode& tree) {
@@ -44,25 +45,33 @@ YamlPtr with_entry(const YamlPtr& map, const std::string& key, const Loc& key_lo
   auto out = std::make_shared<YamlNode>(*map);
   out->kind = YamlNode::Kind::map;
   const auto it = std::ranges::find(out->entries, key, &YamlEntry::key);
-  if (it != out->entries.end()) *it = {key, key_loc, std::move(value)};
-  else out->entries.push_back({key, key_loc, std::move(value)});
+  if (it != out->entries.end())
+    *it = {key, key_loc, std::move(value)};
+  else
+    out->entries.push_back({key, key_loc, std::move(value)});
   return out;
 }
 
 /// `map` with `path` set to `value`; maps on the way are made where they are missing.
-YamlPtr put(const YamlPtr& map, std::vector<std::string> path, const Loc& at, const YamlPtr& value) {
+YamlPtr put(const YamlPtr& map, std::vector<std::string> path, const Loc& at,
+            const YamlPtr& value) {
   const std::string key = path.front();
   path.erase(path.begin());
   if (path.empty()) return with_entry(map, key, at, value);
   const YamlEntry* e = map->find(key);
-  const YamlPtr inner = e && e->value->kind == YamlNode::Kind::map ? e->value : std::make_shared<const YamlNode>(YamlNode{.kind = YamlNode::Kind::map, .loc = at});
+  const YamlPtr inner =
+      e && e->value->kind == YamlNode::Kind::map
+          ? e->value
+          : std::make_shared<const YamlNode>(YamlNode{.kind = YamlNode::Kind::map, .loc = at});
   return with_entry(map, key, at, put(inner, std::move(path), at, value));
 }
 
-YamlPtr put_in_step(const YamlPtr& steps, std::size_t index, const std::vector<std::string>& path, const Loc& at, const YamlPtr& value) {
+YamlPtr put_in_step(const YamlPtr& steps, std::size_t index, const std::vector<std::string>& path,
+                    const Loc& at, const YamlPtr& value) {
   auto out = std::make_shared<YamlNode>(*steps);
   const YamlPtr& item = out->items[index];
-  YamlPtr options = std::make_shared<const YamlNode>(YamlNode{.kind = YamlNode::Kind::map, .loc = item->loc});
+  YamlPtr options =
+      std::make_shared<const YamlNode>(YamlNode{.kind = YamlNode::Kind::map, .loc = item->loc});
   Loc name_loc = item->loc;
   if (item->kind == YamlNode::Kind::map) {
     name_loc = item->entries[0].key_loc;
@@ -98,7 +107,8 @@ Result<YamlPtr> parse_value(const std::string& text, const Loc& at) {
     out->loc = at;
     return YamlPtr(out);
   }
-  return std::make_shared<const YamlNode>(YamlNode{.kind = YamlNode::Kind::scalar, .text = text, .loc = at});
+  return std::make_shared<const YamlNode>(
+      YamlNode{.kind = YamlNode::Kind::scalar, .text = text, .loc = at});
 }
 
 }  // namespace
@@ -108,12 +118,14 @@ std::vector<std::string> step_ids(const YamlNode& steps) {
   std::map<std::string, int, std::less<>> times;
   for (const YamlPtr& item : steps.items) {
     const std::string* name = step_name(*item);
-    const YamlEntry* id = name && item->kind == YamlNode::Kind::map ? item->entries[0].value->find("id") : nullptr;
+    const YamlEntry* id =
+        name && item->kind == YamlNode::Kind::map ? item->entries[0].value->find("id") : nullptr;
     if (id && id->value->kind == YamlNode::Kind::scalar) {
       ids.push_back(id->value->text);
     } else if (name) {
       const int n = ++times[std::string(short_name(*name))];
-      ids.push_back(n == 1 ? std::string(short_name(*name)) : fmt::format("{}.{}", short_name(*name), n));
+      ids.push_back(n == 1 ? std::string(short_name(*name))
+                           : fmt::format("{}.{}", short_name(*name), n));
     } else {
       ids.emplace_back();
     }
@@ -125,14 +137,18 @@ Result<YamlPtr> apply_set(const YamlPtr& tree, const std::string& assignment) {
   const Loc at{"--set " + assignment};
   const std::size_t eq = assignment.find('=');
   if (eq == std::string::npos || eq == 0 || eq + 1 == assignment.size())
-    return Diag{.code = 2130, .loc = at, .what = fmt::format("'{}' is not KEY=VALUE", assignment), .fix = "write for example --set plan.tries=5"};
+    return Diag{.code = 2130,
+                .loc = at,
+                .what = fmt::format("'{}' is not KEY=VALUE", assignment),
+                .fix = "write for example --set plan.tries=5"};
   const std::string key(short_name(std::string_view(assignment).substr(0, eq)));
   auto value = parse_value(assignment.substr(eq + 1), at);
   if (!value) return value.errors();
 
   const std::vector<std::string> path = split(key, '.');
   for (const schema::Key& k : schema::file_keys())
-    if (k.name == path[0] && k.name != "steps" && k.name != "tenon" && k.name != "extends" && k.name != "board")
+    if (k.name == path[0] && k.name != "steps" && k.name != "tenon" && k.name != "extends" &&
+        k.name != "board")
       return put(tree, path, at, *value);
 
   const std::vector<Owner> all = owners(*tree);
@@ -143,26 +159,34 @@ Result<YamlPtr> apply_set(const YamlPtr& tree, const std::string& assignment) {
     if (hits.empty() || o.id.size() == hits[0].id.size()) hits.push_back(o);
   }
   if (hits.size() > 1)
-    return Diag{.code = 2131, .loc = at, .what = fmt::format("'{}' is in {} and in {}", hits[0].id, hits[0].section, hits[1].section),
+    return Diag{.code = 2131,
+                .loc = at,
+                .what = fmt::format("'{}' is in {} and in {}", hits[0].id, hits[0].section,
+                                    hits[1].section),
                 .fix = fmt::format("write {}.{}", hits[0].section, key)};
   if (hits.empty()) {
     std::vector<std::string> known{"io", "keep"};
     for (const Owner& o : all) known.push_back(o.id);
     const std::string near = did_you_mean(path[0], known);
-    return Diag{.code = 2131,
-                .loc = at,
-                .what = path.size() < 2 && std::ranges::find(known, path[0]) != known.end() ? fmt::format("'{}' needs a key: {}.KEY=VALUE", path[0], path[0])
-                                                                                           : fmt::format("'{}' is no step, pool, target or key of the pipeline", path[0]),
-                .fix = near.empty() || near == path[0] ? "" : fmt::format("did you mean '{}'?", near),
-                .notes = {fmt::format("there are: {}", fmt::join(known, ", "))}};
+    return Diag{
+        .code = 2131,
+        .loc = at,
+        .what = path.size() < 2 && std::ranges::find(known, path[0]) != known.end()
+                    ? fmt::format("'{}' needs a key: {}.KEY=VALUE", path[0], path[0])
+                    : fmt::format("'{}' is no step, pool, target or key of the pipeline", path[0]),
+        .fix = near.empty() || near == path[0] ? "" : fmt::format("did you mean '{}'?", near),
+        .notes = {fmt::format("there are: {}", fmt::join(known, ", "))}};
   }
   const Owner& o = hits[0];
   const std::vector<std::string> rest = split(std::string_view(key).substr(o.id.size() + 1), '.');
   const YamlEntry* section = tree->find(o.section);
-  if (o.section == "steps") return with_entry(tree, "steps", section->key_loc, put_in_step(section->value, o.index, rest, at, *value));
+  if (o.section == "steps")
+    return with_entry(tree, "steps", section->key_loc,
+                      put_in_step(section->value, o.index, rest, at, *value));
   const YamlEntry* child = section->value->find(o.id);
   YamlPtr changed = put(child->value, rest, at, *value);
-  return with_entry(tree, o.section, section->key_loc, with_entry(section->value, o.id, child->key_loc, std::move(changed)));
+  return with_entry(tree, o.section, section->key_loc,
+                    with_entry(section->value, o.id, child->key_loc, std::move(changed)));
 }
 
 }  // namespace tenon

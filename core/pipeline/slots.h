@@ -1,4 +1,5 @@
-// The steps that bind an implementation, as rows: which slot, and which facts they ask for and leave behind.
+// The steps that bind an implementation, as rows: which slot, and which facts they ask for and
+// leave behind.
 #ifndef TENON_CORE_PIPELINE_SLOTS_H
 #define TENON_CORE_PIPELINE_SLOTS_H
 
@@ -10,7 +11,7 @@
 namespace tenon {
 
 struct SlotStep {
-  std::string_view name;                  ///< the step in YAML
+  std::string_view name;  ///< the step in YAML
   SlotKind slot;
   std::span<const std::string_view> needs, gives;
   std::string_view doc;

@@ -7,8 +7,8 @@
 
 namespace tenon {
 
-/// 2140..2145. All findings, sorted, at most 20 errors. Warnings (severity `warning`) leave the pipeline valid: a target
-/// whose plugin is absent can be planned for, only not emitted for.
+/// 2140..2145. All findings, sorted, at most 20 errors. Warnings (severity `warning`) leave the
+/// pipeline valid: a target whose plugin is absent can be planned for, only not emitted for.
 Diags validate(const PipelineConfig& config, ImplementationIndex& index);
 
 bool has_errors(const Diags& all);

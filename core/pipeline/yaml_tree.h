@@ -1,7 +1,9 @@
 // YAML text as a tree whose every node knows its place. A strict part of YAML 1.2:
 //  - keys are scalars and stand once in their map (both places are named when not);
-//  - anchors and aliases work inside one file; `<<`, tags, variables (`${...}`) and a second document are refused;
-//  - scalars keep their text: nothing is guessed to be a number, and quoted text is known to be quoted;
+//  - anchors and aliases work inside one file; `<<`, tags, variables (`${...}`) and a second
+//    document are refused;
+//  - scalars keep their text: nothing is guessed to be a number, and quoted text is known to be
+//    quoted;
 //  - limits: 1 MiB of text, depth 64, 100 000 nodes, of which aliases add at most 10 000.
 // Any bytes give a tree or named errors.
 #ifndef TENON_CORE_PIPELINE_YAML_TREE_H
@@ -31,9 +33,10 @@ struct YamlNode {
   bool quoted = false;             ///< in quotes or a block (`|`, `>`)
   std::vector<YamlPtr> items;      ///< of a list
   std::vector<YamlEntry> entries;  ///< of a map, in the order written
-  Loc loc;                         ///< columns in code points; an alias stands where `*name` stands, what is in it where it was written
-  std::size_t size = 1;            ///< nodes in this subtree, aliases expanded
-  std::size_t height = 1;          ///< levels in this subtree
+  Loc loc;  ///< columns in code points; an alias stands where `*name` stands, what is in it where
+            ///< it was written
+  std::size_t size = 1;    ///< nodes in this subtree, aliases expanded
+  std::size_t height = 1;  ///< levels in this subtree
 
   const YamlEntry* find(std::string_view key) const;
 };

@@ -3,13 +3,18 @@
 // folding, the request's checks or any planner, runs after every plan and offer, in release too,
 // and never samples. TN40xx, one code per law:
 //
-//   4001  a value has no slot                        4006  two values share bytes in a step
-//   4002  the pool is not one of the value's         4007  an alias does not stand on its value
-//   4003  offset no multiple of alignment or granule 4008  a view does not stand inside its base at
-//   its offset 4004  ends past the pool's capacity              4009  lies in reserved bytes 4005
-//   a pin is not honoured                      4010  in-place pair at another offset or step than
-//   allowed 4011  the plan's figures (peak, bound, cost) are not what its slots give 4012  the plan
-//   was made for another request
+//   4001  a value has no slot
+//   4002  the pool is not one of the value's
+//   4003  the offset is no multiple of alignment or granule
+//   4004  it ends past the pool's capacity
+//   4005  a pin is not honoured
+//   4006  two values share bytes in a step
+//   4007  an alias does not stand on its value
+//   4008  a view does not stand inside its base at its offset
+//   4009  it lies in reserved bytes
+//   4010  an in-place pair at another offset or step than allowed
+//   4011  the plan's figures (peak, bound, cost) are not what its slots give
+//   4012  the plan was made for another request
 //
 // Law of sharing: values that `same` and `inside` relate are one storage and may overlap. An
 // in-place pair (a, b) may overlap in exactly one step: the one that makes b, which is the last of

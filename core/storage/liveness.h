@@ -3,15 +3,15 @@
 //
 // Laws:
 //  - A value is live from the step that writes it (inputs: from step 0) to the last step that reads
-//  it, along every path
+//    it, along every path
 //    that leads there: a value that one arm of an `if` needs is not live in the other. Results are
 //    live to the end, constants always, kept values (`keep`) to the end. A view is live from the
 //    step that writes its base to the last step that reads the view; from one step later where the
 //    base takes another value's place.
 //  - Caller-owned storage (`io: caller`) is not in the result, nor are values of 0 bytes, nor views
-//  that nothing reads.
+//    that nothing reads.
 //  - A view of all of its base is `same`, another `inside`; both name the value that was written,
-//  not a view between.
+//    not a view between.
 //  - Alignment is the strictest that any kernel asks of the value, at least its element's.
 //  - Worker scratch is one value per call, in pools that hold `worker`.
 #ifndef TENON_CORE_STORAGE_LIVENESS_H

@@ -157,7 +157,8 @@ const char* Run::option(const char* key) const {
 }
 
 int Run::plan(const char* id, std::uint64_t work, tn_slot* out) {
-  if (!id || (!out && view_.n_tokens > 0) || depth_ >= kMaxDepth || !settings_.find) return TN_UNSUPPORTED;
+  if (!id || (!out && view_.n_tokens > 0) || depth_ >= kMaxDepth || !settings_.find)
+    return TN_UNSUPPORTED;
   const std::optional<PlannerRef> other = settings_.find(id);
   if (!other || !other->planner) return TN_UNSUPPORTED;
   SolveSettings inner = settings_;

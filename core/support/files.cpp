@@ -1,6 +1,7 @@
 #include "core/support/files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,8 +10,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include <fmt/format.h>
-
 namespace tenon {
 namespace fs = std::filesystem;
 namespace {
@@ -18,7 +17,10 @@ namespace {
 std::string reason(int error) { return std::generic_category().message(error); }
 
 Diag unreadable(const std::string& path, std::string why) {
-  return {.code = 2001, .loc = {path}, .what = fmt::format("cannot read '{}': {}", path, why), .fix = "check the path"};
+  return {.code = 2001,
+          .loc = {path},
+          .what = fmt::format("cannot read '{}': {}", path, why),
+          .fix = "check the path"};
 }
 Diag unwritable(const std::string& path, std::string why) {
   return {.code = 2002,

@@ -1,5 +1,5 @@
-// The world enters through one door: what reads or writes a file takes a Files. Tests use the one in memory
-// (tests/support/memory_files.h).
+// The world enters through one door: what reads or writes a file takes a Files. Tests use the one
+// in memory (tests/support/memory_files.h).
 #ifndef TENON_CORE_SUPPORT_FILES_H
 #define TENON_CORE_SUPPORT_FILES_H
 
@@ -16,8 +16,8 @@ class Files {
   virtual ~Files();
   /// The bytes of a regular file. TN2001 when there is none or it cannot be read.
   virtual Result<std::string> read(const std::string& path) const = 0;
-  /// Replaces the file as a whole: a reader sees the old bytes or the new ones, never a part. Makes missing folders.
-  /// TN2002 when that fails; then nothing has changed.
+  /// Replaces the file as a whole: a reader sees the old bytes or the new ones, never a part. Makes
+  /// missing folders. TN2002 when that fails; then nothing has changed.
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
   /// Names (not paths) of the regular files in a folder, sorted. A missing folder has none.
   virtual std::vector<std::string> list(const std::string& dir) const = 0;

@@ -1,9 +1,9 @@
 #include "tenon/options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "core/support/scalars.h"
 
@@ -41,12 +41,13 @@ class Checker {
     const auto row = std::ranges::find(rows_, o.key, &OptionRow::key);
     if (row == rows_.end()) return unknown(o);
     if (!seen_.insert(o.key).second)
-      return fail(2106, o.key_loc, fmt::format("option '{}' of {} is given twice", o.key, owner_), "keep one of them");
+      return fail(2106, o.key_loc, fmt::format("option '{}' of {} is given twice", o.key, owner_),
+                  "keep one of them");
     const bool list = row->type == "list<string>";
     if (list != o.is_list)
       return fail(2105, o.loc,
-                  fmt::format("option '{}' of {} takes {}, not a {}", o.key, owner_, with_article(row->type),
-                              o.is_list ? "list" : "single value"),
+                  fmt::format("option '{}' of {} takes {}, not a {}", o.key, owner_,
+                              with_article(row->type), o.is_list ? "list" : "single value"),
                   list && !o.items.empty() ? fmt::format("write [{}]", o.items[0]) : "");
     if (!list && o.items.size() == 1) scalar(*row, o, o.items[0]);
   }
@@ -65,48 +66,59 @@ class Checker {
       texts.push_back(listed(r));
     }
     const std::string near = did_you_mean(o.key, keys);
-    errors.push_back({.code = 2104,
-                      .loc = o.key_loc,
-                      .what = fmt::format("unknown option '{}' for {}", o.key, owner_),
-                      .fix = near.empty() ? "" : fmt::format("did you mean '{}'?", near),
-                      .notes = {rows_.empty() ? fmt::format("{} has no options", id_)
-                                              : fmt::format("options of {}: {}", id_, fmt::join(texts, ", "))}});
+    errors.push_back(
+        {.code = 2104,
+         .loc = o.key_loc,
+         .what = fmt::format("unknown option '{}' for {}", o.key, owner_),
+         .fix = near.empty() ? "" : fmt::format("did you mean '{}'?", near),
+         .notes = {rows_.empty() ? fmt::format("{} has no options", id_)
+                                 : fmt::format("options of {}: {}", id_, fmt::join(texts, ", "))}});
   }
 
   void scalar(const OptionRow& row, const OptionValue& o, const std::string& text) {
     if (row.type == "string") return string(o, text);
     if (o.quoted)
       return fail(2105, o.loc,
-                  fmt::format("option '{}' of {} takes {}, but '{}' in quotes is a string", o.key, owner_,
-                              with_article(row.type), text),
+                  fmt::format("option '{}' of {} takes {}, but '{}' in quotes is a string", o.key,
+                              owner_, with_article(row.type), text),
                   fmt::format("write {} without quotes", text));
     bool b = false;
     double d = 0;
     Bytes bytes;
     std::int64_t i = 0;
-    if (row.type == "bool" ? read_scalar(text, b) : row.type == "float" ? read_scalar(text, d) : false) return;
+    if (row.type == "bool"    ? read_scalar(text, b)
+        : row.type == "float" ? read_scalar(text, d)
+                              : false)
+      return;
     if (row.type == "int" && read_scalar(text, i)) return range(row, o, i, text);
     if (row.type == "bytes" && read_scalar(text, bytes))
-      return range(row, o, static_cast<std::int64_t>(std::min<std::uint64_t>(bytes.n, INT64_MAX)), text);
+      return range(row, o, static_cast<std::int64_t>(std::min<std::uint64_t>(bytes.n, INT64_MAX)),
+                   text);
     const std::string better = suggested_spelling(row.type, text);
     fail(2105, o.loc,
-         fmt::format("option '{}' of {} takes {}, got '{}'", o.key, owner_, with_article(row.type), text),
+         fmt::format("option '{}' of {} takes {}, got '{}'", o.key, owner_, with_article(row.type),
+                     text),
          better.empty() ? "" : fmt::format("write {}", better));
   }
 
   void string(const OptionValue& o, const std::string& text) {
     if (o.quoted) return;
     if (text.empty() || text == "~" || text == "null")
-      return fail(2105, o.loc, fmt::format("option '{}' of {} has no value", o.key, owner_), "write '' for an empty string");
+      return fail(2105, o.loc, fmt::format("option '{}' of {} has no value", o.key, owner_),
+                  "write '' for an empty string");
     if (doubtful_number(text))
-      fail(2105, o.loc, fmt::format("option '{}' of {} takes a string, and {} may be a number", o.key, owner_, text),
+      fail(2105, o.loc,
+           fmt::format("option '{}' of {} takes a string, and {} may be a number", o.key, owner_,
+                       text),
            fmt::format("write '{}' in quotes", text));
   }
 
   void range(const OptionRow& row, const OptionValue& o, std::int64_t v, const std::string& text) {
     if (v >= row.range.min && v <= row.range.max) return;
-    fail(2105, o.loc, fmt::format("option '{}' of {} is {}, allowed is {}", o.key, owner_, text, range_text(row)),
-         fmt::format("write {}", v < row.range.min ? row.range.min : row.range.max));
+    fail(
+        2105, o.loc,
+        fmt::format("option '{}' of {} is {}, allowed is {}", o.key, owner_, text, range_text(row)),
+        fmt::format("write {}", v < row.range.min ? row.range.min : row.range.max));
   }
 
   const std::vector<OptionRow>& rows_;
@@ -116,7 +128,9 @@ class Checker {
 
 /// Edit distance with transpositions; `_` and `-` and the case of letters make no difference.
 std::size_t distance(std::string_view a, std::string_view b) {
-  const auto plain = [](char c) { return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto plain = [](char c) {
+    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)
     for (std::size_t j = 0; j <= b.size(); ++j) {
@@ -126,7 +140,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
       }
       const bool same = plain(a[i - 1]) == plain(b[j - 1]);
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + !same});
-      if (i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2]) && plain(a[i - 2]) == plain(b[j - 1]))
+      if (i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2]) &&
+          plain(a[i - 2]) == plain(b[j - 1]))
         d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   return d[a.size()][b.size()];
@@ -134,13 +149,16 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Status check_options(const std::vector<OptionRow>& rows, const OptionValues& values, std::string_view owner) {
+Status check_options(const std::vector<OptionRow>& rows, const OptionValues& values,
+                     std::string_view owner) {
   Checker c(rows, owner);
   for (const OptionValue& o : values) c.check(o);
   return std::move(c.errors);
 }
 
-std::string detail::dflt(const std::vector<std::string>& v) { return fmt::format("[{}]", fmt::join(v, ", ")); }
+std::string detail::dflt(const std::vector<std::string>& v) {
+  return fmt::format("[{}]", fmt::join(v, ", "));
+}
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   std::string best;

@@ -36,7 +36,8 @@ struct Unit {
   std::string_view name;
   std::uint64_t bytes;
 };
-constexpr std::array<Unit, 3> units{{{"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}}};
+constexpr std::array<Unit, 3> units{
+    {{"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}}};
 
 /// -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? : the grammar of JSON.
 bool json_number(std::string_view s) {
@@ -85,7 +86,8 @@ std::string suggest_int(std::string_view text) {
   std::int64_t i = 0;
   if (read_scalar(s, i)) return s;
   double d = 0;
-  if (read_scalar(s, d) && std::trunc(d) == d && std::abs(d) < 9e15) return write_scalar(static_cast<std::int64_t>(d));
+  if (read_scalar(s, d) && std::trunc(d) == d && std::abs(d) < 9e15)
+    return write_scalar(static_cast<std::int64_t>(d));
   return "";
 }
 
@@ -98,7 +100,8 @@ std::string suggest_bytes(std::string_view text) {
   if (unit.empty() || unit == "b" || unit == "byte" || unit == "bytes") scale = 1;
   for (const Unit& u : units) {
     const std::string full = lower(u.name);  // kib; also kb and k
-    if (unit == full || unit == full.substr(0, 1) || unit == std::string{full[0], 'b'}) scale = u.bytes;
+    if (unit == full || unit == full.substr(0, 1) || unit == std::string{full[0], 'b'})
+      scale = u.bytes;
   }
   double d = 0;
   if (!scale || !read_scalar(number, d) || d < 0) return "";

@@ -7,11 +7,12 @@
 
 namespace tenon {
 
-/// The strict spelling that `text` most likely means, or "". `type` as in OptionRow. The result always reads.
+/// The strict spelling that `text` most likely means, or "". `type` as in OptionRow. The result
+/// always reads.
 std::string suggested_spelling(std::string_view type, std::string_view text);
 
-/// True when `text` looks like a number but is not its one canonical spelling: `010`, `1_000`, `+5`, `1e3`.
-/// Such text is no string unless it stands in quotes.
+/// True when `text` looks like a number but is not its one canonical spelling: `010`, `1_000`,
+/// `+5`, `1e3`. Such text is no string unless it stands in quotes.
 bool doubtful_number(std::string_view text);
 
 }  // namespace tenon

@@ -7,7 +7,8 @@
 namespace tenon {
 
 Sha256Stream::Sha256Stream() : state_(EVP_MD_CTX_new()) {
-  TENON_CHECK(state_ && EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(state_), EVP_sha256(), nullptr) == 1);
+  TENON_CHECK(state_ &&
+              EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(state_), EVP_sha256(), nullptr) == 1);
 }
 Sha256Stream::~Sha256Stream() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(state_)); }
 
@@ -26,6 +27,8 @@ Sha256 sha256(std::span<const std::byte> bytes) {
   s.add(bytes);
   return s.finish();
 }
-Sha256 sha256(std::string_view text) { return sha256(std::as_bytes(std::span(text.data(), text.size()))); }
+Sha256 sha256(std::string_view text) {
+  return sha256(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 }  // namespace tenon

@@ -14,7 +14,10 @@ Decoded decode(std::string_view s) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char b = byte(0);
   if (b < 0x80) return {b, 1};
-  const std::size_t n = b >= 0xF0 && b < 0xF5 ? 4 : b >= 0xE0 && b < 0xF0 ? 3 : b >= 0xC2 && b < 0xE0 ? 2 : 0;
+  const std::size_t n = b >= 0xF0 && b < 0xF5   ? 4
+                        : b >= 0xE0 && b < 0xF0 ? 3
+                        : b >= 0xC2 && b < 0xE0 ? 2
+                                                : 0;
   if (!n || s.size() < n) return {broken, 1};
   char32_t c = b & (0xFFu >> (n + 1));
   for (std::size_t i = 1; i < n; ++i) {
@@ -33,7 +36,9 @@ void encode(std::string& out, char32_t c) {
   for (int i = n - 2; i >= 0; --i) out += static_cast<char>(0x80u | (c >> 6 * i & 0x3Fu));
 }
 
-bool control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || c == broken; }
+bool control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || c == broken;
+}
 
 }  // namespace
 

@@ -100,10 +100,10 @@ std::shared_ptr<const Model> load_model(const std::string& folder) {
     throw Error(TN_RT_CPU, "this CPU lacks what the artefact was compiled for: " + join(missing) +
                                ". Compile it for this CPU, or for an older level");
   for (std::uint32_t i = 0; i < p.pools.size(); ++i)
-    m->images.push_back(p.pools[i].image.empty()
-                            ? Region()
-                            : Region::map_file(dir + p.pools[i].image, image_bytes(p, i),
-                                               p.pools[i].align));
+    m->images.push_back(
+        p.pools[i].image.empty()
+            ? Region()
+            : Region::map_file(dir + p.pools[i].image, image_bytes(p, i), p.pools[i].align));
   if (!p.kernels.empty())
     for (const std::string& o : p.objects) m->objects.emplace_back(dir, o, m->checksums);
   resolve_kernels(*m);

@@ -16,7 +16,9 @@ class TableIndex final : public ImplementationIndex {
     passes_.push_back(std::move(p));
     add(SlotKind::pass, passes_.back().id, passes_.back().options);
   }
-  void add(SlotKind slot, std::string id, std::vector<OptionRow> options = {}) { rows_[slot][std::move(id)] = std::move(options); }
+  void add(SlotKind slot, std::string id, std::vector<OptionRow> options = {}) {
+    rows_[slot][std::move(id)] = std::move(options);
+  }
   /// Found, but not usable.
   void break_one(std::string id, Diag why) { broken_.emplace(std::move(id), std::move(why)); }
 
@@ -47,21 +49,60 @@ class TableIndex final : public ImplementationIndex {
 inline TableIndex usual_index() {
   TableIndex t;
   const auto run = [](Module&, PassContext&) { return Status(); };
-  t.add({.id = "tenon.infer-shapes", .doc = "d", .needs = {}, .gives = {"shapes-static"}, .destroys = {}, .options = {}, .run = run});
-  t.add({.id = "tenon.fuse-ops", .doc = "d", .needs = {"shapes-static"}, .gives = {"primitives-only"}, .destroys = {},
-         .options = {{.key = "max_depth", .type = "int", .dflt = "8", .doc = "d", .range = {1, 64}}}, .run = run});
-  t.add({.id = "acme.unfuse", .doc = "d", .needs = {}, .gives = {}, .destroys = {"primitives-only"}, .options = {}, .run = run});
-  t.add({.id = "acme.tag", .doc = "d", .needs = {}, .gives = {"acme.tagged"}, .destroys = {}, .options = {}, .run = run});
-  t.add({.id = "acme.use-tags", .doc = "d", .needs = {"acme.tagged"}, .gives = {}, .destroys = {}, .options = {}, .run = run});
-  for (const char* id : {"simplify", "fold-constants", "fold-batch-norm", "dead-code", "mark-views", "metadata"})
-    t.add({.id = std::string("tenon.") + id, .doc = "d", .needs = {}, .gives = {}, .destroys = {}, .options = {}, .run = run});
+  t.add({.id = "tenon.infer-shapes",
+         .doc = "d",
+         .needs = {},
+         .gives = {"shapes-static"},
+         .destroys = {},
+         .options = {},
+         .run = run});
+  t.add(
+      {.id = "tenon.fuse-ops",
+       .doc = "d",
+       .needs = {"shapes-static"},
+       .gives = {"primitives-only"},
+       .destroys = {},
+       .options = {{.key = "max_depth", .type = "int", .dflt = "8", .doc = "d", .range = {1, 64}}},
+       .run = run});
+  t.add({.id = "acme.unfuse",
+         .doc = "d",
+         .needs = {},
+         .gives = {},
+         .destroys = {"primitives-only"},
+         .options = {},
+         .run = run});
+  t.add({.id = "acme.tag",
+         .doc = "d",
+         .needs = {},
+         .gives = {"acme.tagged"},
+         .destroys = {},
+         .options = {},
+         .run = run});
+  t.add({.id = "acme.use-tags",
+         .doc = "d",
+         .needs = {"acme.tagged"},
+         .gives = {},
+         .destroys = {},
+         .options = {},
+         .run = run});
+  for (const char* id :
+       {"simplify", "fold-constants", "fold-batch-norm", "dead-code", "mark-views", "metadata"})
+    t.add({.id = std::string("tenon.") + id,
+           .doc = "d",
+           .needs = {},
+           .gives = {},
+           .destroys = {},
+           .options = {},
+           .run = run});
   t.add(SlotKind::frontend, "tenon.onnx");
   t.add(SlotKind::lowering, "tenon.te");
   t.add(SlotKind::planner, "tenon.auto");
-  t.add(SlotKind::planner, "tenon.greedy", {{.key = "tries", .type = "int", .dflt = "1", .doc = "d", .range = {1, 64}}});
+  t.add(SlotKind::planner, "tenon.greedy",
+        {{.key = "tries", .type = "int", .dflt = "1", .doc = "d", .range = {1, 64}}});
   t.add(SlotKind::planner, "tenon.naive");
   t.add(SlotKind::executor, "tenon.graph");
-  t.add(SlotKind::target, "tenon.llvm", {{.key = "cpu", .type = "string", .dflt = "native", .doc = "d", .range = {}}});
+  t.add(SlotKind::target, "tenon.llvm",
+        {{.key = "cpu", .type = "string", .dflt = "native", .doc = "d", .range = {}}});
   return t;
 }
 

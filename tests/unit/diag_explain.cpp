@@ -1,6 +1,4 @@
 // Every code that the sources use has a page, and every page says what it is about.
-#include "core/diag/explain.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -9,6 +7,8 @@
 #include <regex>
 #include <set>
 #include <sstream>
+
+#include "core/diag/explain.h"
 
 namespace tenon {
 namespace {
@@ -24,7 +24,8 @@ std::map<int, std::string> used_codes() {
   const std::regex pattern(R"((?:\bcode\s*=\s*|Diag\{\s*)([1-9]\d{3})\b(?!\s*\+))");
   std::map<int, std::string> used;
   for (const char* room : {"core", "passes", "plugins", "sdk/include", "sdk/runtime"})
-    for (const auto& e : std::filesystem::recursive_directory_iterator(std::filesystem::path(TENON_SOURCE_DIR) / room)) {
+    for (const auto& e : std::filesystem::recursive_directory_iterator(
+             std::filesystem::path(TENON_SOURCE_DIR) / room)) {
       if (e.path().extension() != ".cpp" && e.path().extension() != ".h") continue;
       const std::string text = read_all(e.path());
       for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it)
@@ -36,7 +37,9 @@ std::map<int, std::string> used_codes() {
 TEST_CASE("explain: every code in the sources has a page") {
   const auto used = used_codes();
   REQUIRE(used.contains(2104));
-  for (const auto& [code, file] : used) CHECK_MESSAGE(explain(code), "TN" << code << " (" << file << ") has no page in sdk/docs/errors");
+  for (const auto& [code, file] : used)
+    CHECK_MESSAGE(explain(code),
+                  "TN" << code << " (" << file << ") has no page in sdk/docs/errors");
 }
 
 TEST_CASE("explain: pages are in order and each starts with its own title") {
@@ -53,7 +56,8 @@ TEST_CASE("explain: how a code may be spelled") {
   CHECK(parse_code("TN2104") == 2104);
   CHECK(parse_code("tn2104") == 2104);
   CHECK(parse_code("2104") == 2104);
-  for (const char* s : {"", "TN", "TN21045", "TN21o4", "21", "-104", "0004", "TN 104"}) CHECK_FALSE(parse_code(s));
+  for (const char* s : {"", "TN", "TN21045", "TN21o4", "21", "-104", "0004", "TN 104"})
+    CHECK_FALSE(parse_code(s));
   CHECK_FALSE(explain(1));
 }
 

@@ -1,9 +1,9 @@
 // Messages: the exact text people read, the JSON tools read, and that a file cannot break either.
-#include "core/diag/render.h"
-
 #include <doctest/doctest.h>
+
 #include <nlohmann/json.hpp>
 
+#include "core/diag/render.h"
 #include "tests/support/memory_files.h"
 
 namespace tenon {
@@ -56,7 +56,8 @@ TEST_CASE("render: columns count code points, tabs are one column") {
 
 TEST_CASE("render: a file cannot speak to the terminal, and long lines are cut around the place") {
   SourceCache sources;
-  sources.add("f", "a\x1b[31mred\xff\x07" + std::string(100000, 'b') + "!" + std::string(100000, 'c'));
+  sources.add("f",
+              "a\x1b[31mred\xff\x07" + std::string(100000, 'b') + "!" + std::string(100000, 'c'));
   const std::string s = render(Diag{.code = 1, .loc = {"f", 1, 2}, .what = "\x1b[2J"}, sources);
   CHECK(s.find('\x1b') == std::string::npos);
   CHECK(s.find("a?[31mred??bbb") != std::string::npos);
@@ -70,14 +71,17 @@ TEST_CASE("render: a file cannot speak to the terminal, and long lines are cut a
 TEST_CASE("render: places outside the text") {
   SourceCache sources;
   sources.add("f", "one\n");
-  for (Loc at : {Loc{"f", 9, 1}, Loc{"f", 1, 99}, Loc{"f", 1, 0}, Loc{"f", -3, -3}, Loc{"f", 2, 1}, Loc{"g", 1, 1}})
-    CHECK(render(Diag{.code = 2104, .loc = at, .what = "w", .fix = "x"}, sources).starts_with("error[TN2104]: w\n"));
+  for (Loc at : {Loc{"f", 9, 1}, Loc{"f", 1, 99}, Loc{"f", 1, 0}, Loc{"f", -3, -3}, Loc{"f", 2, 1},
+                 Loc{"g", 1, 1}})
+    CHECK(render(Diag{.code = 2104, .loc = at, .what = "w", .fix = "x"}, sources)
+              .starts_with("error[TN2104]: w\n"));
 }
 
 TEST_CASE("render_json: fields, byte columns, any bytes") {
   SourceCache sources;
   sources.add("f", "\xC3\xA9\xC3\xA9 key: 1");
-  Diag d{.code = 2104, .loc = {"f", 1, 4, 7}, .what = "bad \xff byte", .fix = "none", .notes = {"n"}};
+  Diag d{
+      .code = 2104, .loc = {"f", 1, 4, 7}, .what = "bad \xff byte", .fix = "none", .notes = {"n"}};
   const auto j = nlohmann::json::parse(render_json({d}, sources));
   REQUIRE(j.size() == 1);
   CHECK(j[0]["code"] == "TN2104");

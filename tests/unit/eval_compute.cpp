@@ -318,17 +318,22 @@ TEST_CASE("eval: an output in place of an input of the same index") {
   CHECK(x == std::vector<float>(3000, 5.0f));
 }
 
-TEST_CASE("eval: blocks that lie side by side in an operand and blocks that straddle its rows, in turn") {
+TEST_CASE(
+    "eval: blocks that lie side by side in an operand and blocks that straddle its rows, in turn") {
   constexpr std::int64_t rows = 7, columns = 2999, depth = 3;
-  Builder b({TensorType(DType::f32, Shape{rows, depth}), TensorType(DType::f32, Shape{depth, columns})});
+  Builder b(
+      {TensorType(DType::f32, Shape{rows, depth}), TensorType(DType::f32, Shape{depth, columns})});
   const T w = b.input(0), x = b.input(1);
   b.output(b.stage("out", {rows, columns}, [&](auto i) {
-    return b.reduce(Fold::sum, {{"k", depth}}, [&](auto r) { return w({i[0], r[0]}) * x({r[0], i[1]}); });
+    return b.reduce(Fold::sum, {{"k", depth}}, [&](auto r) {
+      return w({i[0], r[0]}) * x({r[0], i[1]});
+    });
   }));
   std::vector<float> wv(rows * depth), xv(depth * columns), got(rows * columns);
   for (std::size_t k = 0; k < wv.size(); ++k) wv[k] = static_cast<float>(k % 5) - 2;
   for (std::size_t k = 0; k < xv.size(); ++k) xv[k] = static_cast<float>(k % 11) - 5;
-  const std::byte* in[] = {reinterpret_cast<const std::byte*>(wv.data()), reinterpret_cast<const std::byte*>(xv.data())};
+  const std::byte* in[] = {reinterpret_cast<const std::byte*>(wv.data()),
+                           reinterpret_cast<const std::byte*>(xv.data())};
   std::byte* out[] = {reinterpret_cast<std::byte*>(got.data())};
   evaluate(b.get(), in, out);
   bool same = true;

@@ -1,6 +1,4 @@
 // From text to PipelineConfig: layers, --set, defaults, and the shipped files.
-#include "core/pipeline/config.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -8,6 +6,7 @@
 #include <sstream>
 
 #include "core/diag/render.h"
+#include "core/pipeline/config.h"
 #include "core/pipeline/schema.h"
 #include "tests/support/memory_files.h"
 
@@ -42,20 +41,23 @@ const std::string device =
     "tenon: 1\n"
     "targets: {m7: {with: c, cpu: cortex-m7}}\n"
     "pools:\n"
-    "  dtcm: {capacity: 128KiB, base: 0x20000000, granule: 8, access: {m7: rw}, read: 1, write: 1}\n"
+    "  dtcm: {capacity: 128KiB, base: 0x20000000, granule: 8, access: {m7: rw}, read: 1, write: "
+    "1}\n"
     "  flash: {capacity: 2MiB, base: 0x08000000, access: {m7: r}}\n"
     "  pad: {holds: [worker], access: {m7: rw}}\n";
 
 TEST_CASE("config: pools, targets, place, steps arrive with their places") {
-  const PipelineConfig c = load(device +
-                                "reserved: [{pool: dtcm, at: 0x20000000, size: 1KiB, why: vectors}]\n"
-                                "io: planned\n"
-                                "keep: ['*.tap']\n"
-                                "place:\n"
-                                "  - {role: constant, pools: [flash]}\n"
-                                "  - {value: input, pools: [dtcm], at: 0x20000400}\n"
-                                "  - {pools: [dtcm]}\n"
-                                "steps: [import, {fuse-ops: {max_depth: 8, stop_at: [a, b]}}, tenon.fold, {plan: {with: acme.fit, work: 500, deadline: 10s, else: [greedy, naive], tries: 3}}, fold]\n");
+  const PipelineConfig c =
+      load(device +
+           "reserved: [{pool: dtcm, at: 0x20000000, size: 1KiB, why: vectors}]\n"
+           "io: planned\n"
+           "keep: ['*.tap']\n"
+           "place:\n"
+           "  - {role: constant, pools: [flash]}\n"
+           "  - {value: input, pools: [dtcm], at: 0x20000400}\n"
+           "  - {pools: [dtcm]}\n"
+           "steps: [import, {fuse-ops: {max_depth: 8, stop_at: [a, b]}}, tenon.fold, {plan: {with: "
+           "acme.fit, work: 500, deadline: 10s, else: [greedy, naive], tries: 3}}, fold]\n");
   REQUIRE(c.memory.pools.size() == 3);
   const StoragePool& dtcm = c.memory.pools[0];
   CHECK(dtcm.capacity == 128 * 1024);
@@ -95,7 +97,9 @@ TEST_CASE("config: pools, targets, place, steps arrive with their places") {
 }
 
 TEST_CASE("config: lower takes sub-slots and overrides per target") {
-  const PipelineConfig c = load(device + "steps: [{lower: {with: te, schedule: acme.tiles, unroll: 4, on: {m7: {with: acme.te, unroll: 2}}}}]\n");
+  const PipelineConfig c = load(device +
+                                "steps: [{lower: {with: te, schedule: acme.tiles, unroll: 4, on: "
+                                "{m7: {with: acme.te, unroll: 2}}}}]\n");
   const Step& s = c.steps[0];
   CHECK(s.use.parts.at("schedule") == "acme.tiles");
   CHECK(s.use.options.size() == 1);
@@ -107,12 +111,19 @@ TEST_CASE("config: default < board < extended < file < --set, key by key") {
   const MemoryFiles files{
       {"share/defaults.yaml", "tenon: 1\ndefaults: {plan: greedy, lower: te}\n"},
       {"share/boards/b.yaml", device + "reserved: [{pool: dtcm, at: 0x20000000, size: 1KiB}]\n"},
-      {"apps/base.yaml", "tenon: 1\nboard: b\nio: planned\npools: {dtcm: {capacity: 64KiB}}\nsteps: [plan]\n"},
+      {"apps/base.yaml",
+       "tenon: 1\nboard: b\nio: planned\npools: {dtcm: {capacity: 64KiB}}\nsteps: [plan]\n"},
       {"apps/top.yaml",
-       "tenon: 1\nextends: base.yaml\npools: {dtcm: {read: 9}, extra: {}}\ntargets: {m7: {cpu: m33}}\n"
-       "reserved: [{pool: flash, at: 0x08000000, size: 16}]\nsteps: [lower, plan, {plan: {with: naive, id: again}}]\n"},
+       "tenon: 1\nextends: base.yaml\npools: {dtcm: {read: 9}, extra: {}}\ntargets: {m7: {cpu: "
+       "m33}}\n"
+       "reserved: [{pool: flash, at: 0x08000000, size: 16}]\nsteps: [lower, plan, {plan: {with: "
+       "naive, id: again}}]\n"},
   };
-  LoadRequest request{.pipeline = "apps/top.yaml", .board = "", .set = {"dtcm.write=7", "again.tries=5", "io=caller", "keep=[a,b]", "m7.fpu='010'"}, .share = {"share"}};
+  LoadRequest request{
+      .pipeline = "apps/top.yaml",
+      .board = "",
+      .set = {"dtcm.write=7", "again.tries=5", "io=caller", "keep=[a,b]", "m7.fpu='010'"},
+      .share = {"share"}};
   const PipelineConfig c = load(files, request);
   const StoragePool& dtcm = c.memory.pools[0];
   CHECK(dtcm.capacity == 64 * 1024);
@@ -132,7 +143,8 @@ TEST_CASE("config: default < board < extended < file < --set, key by key") {
   CHECK(c.step("again")->use.with == "naive");
   CHECK(c.step("again")->use.options[0].items[0] == "5");
   CHECK(c.step("again")->use.options[0].loc.file == "--set again.tries=5");
-  CHECK(c.files == std::vector<std::string>{"apps/top.yaml", "apps/base.yaml", "share/defaults.yaml", "share/boards/b.yaml"});
+  CHECK(c.files == std::vector<std::string>{"apps/top.yaml", "apps/base.yaml",
+                                            "share/defaults.yaml", "share/boards/b.yaml"});
   CHECK(c.board == "share/boards/b.yaml");
 }
 
@@ -159,19 +171,23 @@ TEST_CASE("config: files are found by name and path, and missing ones say what t
                           {"a/self.yaml", "tenon: 1\nextends: ./b.yaml\n"},
                           {"a/b.yaml", "tenon: 1\nextends: self.yaml\nsteps: []\n"}};
   const auto fail = [&](std::string name, std::string board = "") {
-    return errors(files, {.pipeline = std::move(name), .board = std::move(board), .set = {}, .share = {"share"}})[0];
+    return errors(
+        files,
+        {.pipeline = std::move(name), .board = std::move(board), .set = {}, .share = {"share"}})[0];
   };
   CHECK(fail("graph-cup").fix == "did you mean 'graph-cpu'?");
   CHECK(fail("graph-cpu").what == "no board is called 'hots'");
   CHECK(fail("graph-cpu").loc == Loc{"share/graph-cpu.yaml", 2, 8, 12});
   CHECK(fail("nowhere/x.yaml").code == 2111);
   CHECK(fail("a/self.yaml").code == 2112);
-  const PipelineConfig c = load(files, {.pipeline = "graph-cpu", .board = "host", .set = {}, .share = {"share"}});
+  const PipelineConfig c =
+      load(files, {.pipeline = "graph-cpu", .board = "host", .set = {}, .share = {"share"}});
   CHECK(c.board == "share/boards/host.yaml");
 }
 
 TEST_CASE("config: a message about an extended file says who extends it") {
-  const MemoryFiles files{{"base.yaml", "tenon: 1\nsteps: [import]\nio: mine\n"}, {"top.yaml", "tenon: 1\nextends: base.yaml\n"}};
+  const MemoryFiles files{{"base.yaml", "tenon: 1\nsteps: [import]\nio: mine\n"},
+                          {"top.yaml", "tenon: 1\nextends: base.yaml\n"}};
   const Diag d = errors(files, {.pipeline = "top.yaml", .board = "", .set = {}, .share = {}})[0];
   CHECK(d.loc == Loc{"base.yaml", 3, 5, 9});
   CHECK(d.notes[0] == "extended by top.yaml:2:10");
@@ -196,7 +212,10 @@ TEST_CASE("config: what ships loads, by name, from where the library finds it") 
       const PipelineConfig c = load(disk, {.pipeline = p, .board = b, .set = {}, .share = share});
       CHECK_FALSE(c.steps.empty());
       CHECK_FALSE(c.memory.pools.empty());
-      const PipelineConfig board = load(disk, {.pipeline = share[0] + "/boards/" + b + ".yaml", .board = "", .set = {}, .share = share});
+      const PipelineConfig board = load(disk, {.pipeline = share[0] + "/boards/" + b + ".yaml",
+                                               .board = "",
+                                               .set = {},
+                                               .share = share});
       CHECK(board.is_board);
       ++boards;
     }

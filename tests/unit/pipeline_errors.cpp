@@ -1,5 +1,5 @@
-// tests/errors/yaml/*.yaml: wrong files. `# error: TEXT` stands on the line where the message must point; every message
-// must be expected, and every expectation met.
+// tests/errors/yaml/*.yaml: wrong files. `# error: TEXT` stands on the line where the message must
+// point; every message must be expected, and every expectation met.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -41,13 +41,20 @@ TEST_CASE("errors: every wrong file is refused where and as it says") {
     const std::string path = root + "/" + name;
     std::vector<Expected> expected = expectations(*disk.read(path));
     REQUIRE_FALSE(expected.empty());
-    const auto r = load_pipeline(disk, {.pipeline = path, .board = "", .set = {}, .share = {std::string(TENON_SOURCE_DIR) + "/pipelines"}});
+    const auto r = load_pipeline(disk, {.pipeline = path,
+                                        .board = "",
+                                        .set = {},
+                                        .share = {std::string(TENON_SOURCE_DIR) + "/pipelines"}});
     REQUIRE_FALSE(r);
     SourceCache sources(&disk);
     for (const Diag& d : r.errors()) {
-      const auto hit = std::ranges::find_if(expected, [&](const Expected& e) { return e.line == d.loc.line && d.what.find(e.text) != std::string::npos; });
-      if (hit == expected.end()) FAIL_CHECK("not expected:\n" << render(d, sources));
-      else expected.erase(hit);
+      const auto hit = std::ranges::find_if(expected, [&](const Expected& e) {
+        return e.line == d.loc.line && d.what.find(e.text) != std::string::npos;
+      });
+      if (hit == expected.end())
+        FAIL_CHECK("not expected:\n" << render(d, sources));
+      else
+        expected.erase(hit);
       CHECK(d.loc.file == path);
       CHECK(d.loc.col > 0);
     }
@@ -58,18 +65,23 @@ TEST_CASE("errors: every wrong file is refused where and as it says") {
 TEST_CASE("errors: the whole message, as people see it") {
   const DiskFiles disk;
   const std::string path = std::string(TENON_SOURCE_DIR) + "/tests/errors/yaml/board_missing.yaml";
-  const auto r = load_pipeline(disk, {.pipeline = path, .board = "", .set = {}, .share = {std::string(TENON_SOURCE_DIR) + "/pipelines"}});
+  const auto r = load_pipeline(disk, {.pipeline = path,
+                                      .board = "",
+                                      .set = {},
+                                      .share = {std::string(TENON_SOURCE_DIR) + "/pipelines"}});
   REQUIRE_FALSE(r);
   SourceCache sources(&disk);
   CHECK(render(r.errors()[0], sources) ==
         "error[TN2111]: no board is called 'hots'\n"
-        " --> " + path + ":2:8\n"
-        "  |\n"
-        "2 | board: hots  # error: no board is called 'hots'\n"
-        "  |        ^^^^ did you mean 'host'?\n"
-        "  = boards that ship: host, stm32h743\n"
-        "  = a path has a '/' or ends in .yaml\n"
-        "  = help: tenon explain TN2111\n");
+        " --> " +
+            path +
+            ":2:8\n"
+            "  |\n"
+            "2 | board: hots  # error: no board is called 'hots'\n"
+            "  |        ^^^^ did you mean 'host'?\n"
+            "  = boards that ship: host, stm32h743\n"
+            "  = a path has a '/' or ends in .yaml\n"
+            "  = help: tenon explain TN2111\n");
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // The YAML reader: places, strictness, limits; and that no bytes crash it.
-#include "core/pipeline/yaml_tree.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -9,6 +7,8 @@
 #include <fstream>
 #include <random>
 #include <sstream>
+
+#include "core/pipeline/yaml_tree.h"
 
 namespace tenon {
 namespace {
@@ -31,7 +31,8 @@ const YamlNode& at(const YamlPtr& n, std::string_view key) {
 }
 
 TEST_CASE("yaml: every node knows its place") {
-  const auto t = good("tenon: 1\nsteps: [a, {b: {x: 'q z', y: \"\\\"\"}}]\nm:\n  - one\n  - k: |\n      text\n");
+  const auto t = good(
+      "tenon: 1\nsteps: [a, {b: {x: 'q z', y: \"\\\"\"}}]\nm:\n  - one\n  - k: |\n      text\n");
   CHECK(at(t, "tenon").loc == Loc{"f", 1, 8, 9});
   CHECK(t->entries[1].key_loc == Loc{"f", 2, 1, 6});
   const auto& steps = at(t, "steps");
@@ -70,7 +71,8 @@ TEST_CASE("yaml: scalars keep their text") {
 }
 
 TEST_CASE("yaml: an empty document is a null node") {
-  for (const char* s : {"", "\n\n", "# only a comment\n", "---\n", "~"}) CHECK(good(s)->kind == Kind::null);
+  for (const char* s : {"", "\n\n", "# only a comment\n", "---\n", "~"})
+    CHECK(good(s)->kind == Kind::null);
 }
 
 TEST_CASE("yaml: aliases stand where they are written, their insides where those were written") {
@@ -92,7 +94,8 @@ TEST_CASE("yaml: a key that stands twice is refused with both places") {
 }
 
 TEST_CASE("yaml: what is not supported is named, each at its place") {
-  const Diags d = bad("a: !!int 5\nb: &x {k: 1}\nc: {<<: *x}\nd: ${HOME}/x\ne: $HOME\nf: '${x}'\ng: ! 5\n");
+  const Diags d =
+      bad("a: !!int 5\nb: &x {k: 1}\nc: {<<: *x}\nd: ${HOME}/x\ne: $HOME\nf: '${x}'\ng: ! 5\n");
   std::vector<int> lines;
   for (const Diag& x : d) {
     CHECK(x.code == 2013);
@@ -109,12 +112,16 @@ TEST_CASE("yaml: what is not supported is named, each at its place") {
 }
 
 TEST_CASE("yaml: limits on depth, aliases, size") {
-  const auto nested = [](int n) { return std::string(static_cast<std::size_t>(n), '[') + "x" + std::string(static_cast<std::size_t>(n), ']'); };
+  const auto nested = [](int n) {
+    return std::string(static_cast<std::size_t>(n), '[') + "x" +
+           std::string(static_cast<std::size_t>(n), ']');
+  };
   CHECK(good(nested(63))->height == 64);
   CHECK(bad(nested(64))[0].code == 2012);
   CHECK(bad(nested(100000))[0].code == 2012);
   CHECK(bad(std::string(100000, '['))[0].code == 2012);
-  CHECK(bad("a: &a " + nested(40) + "\nb: " + std::string(40, '[') + "*a" + std::string(40, ']'))[0].code == 2012);
+  CHECK(bad("a: &a " + nested(40) + "\nb: " + std::string(40, '[') + "*a" + std::string(40, ']'))[0]
+            .code == 2012);
 
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {
@@ -133,14 +140,21 @@ TEST_CASE("yaml: bytes that are no text") {
   CHECK(bad(std::string_view("a: \0", 4))[0].what == "control character 0x00");
   CHECK(bad("a: \xff\n")[0].what == "not UTF-8");
   CHECK(bad("a: \xff\n")[0].loc == Loc{"f", 1, 4, 5});
-  CHECK(bad("\xff\xfe" "a\x01")[0].code == 2010);
+  CHECK(bad("\xff\xfe"
+            "a\x01")[0]
+            .code == 2010);
   CHECK(bad("a: \x1b[31m")[0].code == 2010);
   CHECK(good("a: \xEF\xBF\xBD\n")->entries.size() == 1);
 }
 
 TEST_CASE("yaml: malformed text gives one named error with a place") {
-  for (const char* s : {"a: [", "a: {", "a: 'x", "a: \"x", "a: \"\\q\"", "a: b: c", "a:\n\t- b", "- a\nb: c", "a: *nobody", "[a, b", "]", "}", "a: ]",
-                        "&", "*", "!", "@a", "`a", "%", "a: |x", "? ", "- - - [", "{a: 1, b", "key: [a, {b: c]", "\"", "'", "a: 1\n b: 2", "%YAML 9.9\n---\na"}) {
+  for (const char* s : {"a: [",       "a: {",    "a: 'x",       "a: \"x",
+                        "a: \"\\q\"", "a: b: c", "a:\n\t- b",   "- a\nb: c",
+                        "a: *nobody", "[a, b",   "]",           "}",
+                        "a: ]",       "&",       "*",           "!",
+                        "@a",         "`a",      "%",           "a: |x",
+                        "? ",         "- - - [", "{a: 1, b",    "key: [a, {b: c]",
+                        "\"",         "'",       "a: 1\n b: 2", "%YAML 9.9\n---\na"}) {
     const auto r = parse_yaml(s, "f");
     if (r) continue;  // some of these are odd but legal
     CHECK_MESSAGE(r.errors()[0].code >= 2010, s);
@@ -149,10 +163,14 @@ TEST_CASE("yaml: malformed text gives one named error with a place") {
   }
 }
 
-/// Shipped files with bytes flipped, cut, doubled: a tree or an error, never a crash, and places inside the text.
+/// Shipped files with bytes flipped, cut, doubled: a tree or an error, never a crash, and places
+/// inside the text.
 TEST_CASE("yaml: fuzz") {
-  std::vector<std::string> seeds{"a: &x {k: [1, 'two', \"th\\u0041ree\"]}\nb: *x\nc: |\n  text\n  more\nd: >-\n  folded\n? e\n: f\n- g\n"};
-  for (const auto& e : std::filesystem::recursive_directory_iterator(std::filesystem::path(TENON_SOURCE_DIR) / "pipelines"))
+  std::vector<std::string> seeds{
+      "a: &x {k: [1, 'two', \"th\\u0041ree\"]}\nb: *x\nc: |\n  text\n  more\nd: >-\n  folded\n? "
+      "e\n: f\n- g\n"};
+  for (const auto& e : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(TENON_SOURCE_DIR) / "pipelines"))
     if (e.path().extension() == ".yaml") {
       std::ostringstream s;
       s << std::ifstream(e.path()).rdbuf();
@@ -167,10 +185,18 @@ TEST_CASE("yaml: fuzz") {
     for (std::size_t k = 1 + pick(4); k > 0 && !s.empty(); --k) {
       const std::size_t i = pick(s.size());
       switch (pick(4)) {
-        case 0: s[i] = static_cast<char>(s[i] ^ (1 << pick(8))); break;
-        case 1: s[i] = odd[pick(odd.size())]; break;
-        case 2: s.erase(i, 1 + pick(20)); break;
-        case 3: s.insert(i, s.substr(pick(s.size()), pick(40))); break;
+        case 0:
+          s[i] = static_cast<char>(s[i] ^ (1 << pick(8)));
+          break;
+        case 1:
+          s[i] = odd[pick(odd.size())];
+          break;
+        case 2:
+          s.erase(i, 1 + pick(20));
+          break;
+        case 3:
+          s.insert(i, s.substr(pick(s.size()), pick(40)));
+          break;
       }
     }
     const auto r = parse_yaml(s, "f");

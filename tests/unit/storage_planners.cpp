@@ -40,7 +40,7 @@ TEST_CASE("storage planners: 10000 random requests are solved right by both") {
   int solved = 0, refused = 0, no_fit = 0, shared = 0, below = 0;
   for (int k = 0; k < 10000; ++k) {
     const RequestShape shape{.tokens = 3 + static_cast<std::uint32_t>(rng.below(20)),
-                      .pools = 1 + static_cast<std::uint32_t>(k % 3)};
+                             .pools = 1 + static_cast<std::uint32_t>(k % 3)};
     auto r = prepare_request(random_request(rng, shape));
     if (!r) {
       ++refused;

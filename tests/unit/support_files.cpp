@@ -1,12 +1,11 @@
 // Files, hashes and text helpers.
-#include "core/support/files.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "core/support/files.h"
 #include "core/support/sha256.h"
 #include "core/support/utf8.h"
 #include "tests/support/memory_files.h"

@@ -1,9 +1,8 @@
 // Options and scalars: one spelling per value, and every mistake says what to write instead.
-#include "tenon/options.h"
-
 #include <doctest/doctest.h>
 
 #include "core/support/scalars.h"
+#include "tenon/options.h"
 
 namespace tenon {
 namespace {
@@ -32,10 +31,16 @@ struct Demo {
 };
 
 OptionValue given(std::string key, std::string text, bool quoted = false) {
-  return {.key = std::move(key), .items = {std::move(text)}, .key_loc = {"f", 1, 2, 5}, .loc = {"f", 1, 7, 9}, .quoted = quoted};
+  return {.key = std::move(key),
+          .items = {std::move(text)},
+          .key_loc = {"f", 1, 2, 5},
+          .loc = {"f", 1, 7, 9},
+          .quoted = quoted};
 }
 
-Diags check(OptionValues values) { return check_options(option_rows<Demo>(), values, "pass 'tenon.demo'").errors(); }
+Diags check(OptionValues values) {
+  return check_options(option_rows<Demo>(), values, "pass 'tenon.demo'").errors();
+}
 
 TEST_CASE("scalars: what reads, reads as what it says") {
   std::int64_t i = 0;
@@ -54,14 +59,18 @@ TEST_CASE("scalars: what reads, reads as what it says") {
 }
 
 TEST_CASE("scalars: a second spelling of a value is refused") {
-  for (const char* s : {"010", "00", "1_000", "+5", "", " 5", "5 ", "0x", "0X1F", "5.0", "1e3", "five", "9223372036854775808",
-                        "-9223372036854775809", "--5", "-", "0b1", "\xff"})
+  for (const char* s :
+       {"010", "00", "1_000", "+5", "", " 5", "5 ", "0x", "0X1F", "5.0", "1e3", "five",
+        "9223372036854775808", "-9223372036854775809", "--5", "-", "0b1", "\xff"})
     CHECK_FALSE_MESSAGE(reads<std::int64_t>(s), s);
-  for (const char* s : {"-1", "-0", "18446744073709551616", "010"}) CHECK_FALSE_MESSAGE(reads<std::uint64_t>(s), s);
-  for (const char* s : {"yes", "no", "on", "True", "TRUE", "1", "", "truee"}) CHECK_FALSE_MESSAGE(reads<bool>(s), s);
+  for (const char* s : {"-1", "-0", "18446744073709551616", "010"})
+    CHECK_FALSE_MESSAGE(reads<std::uint64_t>(s), s);
+  for (const char* s : {"yes", "no", "on", "True", "TRUE", "1", "", "truee"})
+    CHECK_FALSE_MESSAGE(reads<bool>(s), s);
   for (const char* s : {".5", "5.", "1e", "nan", "inf", "-inf", "1e999", "01.5", "1,5", "0x1p3"})
     CHECK_FALSE_MESSAGE(reads<double>(s), s);
-  for (const char* s : {"64KB", "64kb", "64K", "64 KiB", "1.5MiB", "-1KiB", "KiB", "17179869184GiB", "010KiB"})
+  for (const char* s :
+       {"64KB", "64kb", "64K", "64 KiB", "1.5MiB", "-1KiB", "KiB", "17179869184GiB", "010KiB"})
     CHECK_FALSE_MESSAGE(reads<Bytes>(s), s);
 }
 
@@ -91,7 +100,8 @@ TEST_CASE("scalars: writing and reading are inverse") {
     double back = 1;
     CHECK((read_scalar(write_scalar(v), back) && back == v));
   }
-  for (std::uint64_t v : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1536}, std::uint64_t{1} << 40, UINT64_MAX}) {
+  for (std::uint64_t v : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1536},
+                          std::uint64_t{1} << 40, UINT64_MAX}) {
     Bytes back;
     CHECK((read_scalar(write_scalar(Bytes{v}), back) && back.n == v));
   }
@@ -110,8 +120,8 @@ TEST_CASE("options: rows carry type, default, range and doc") {
 
 TEST_CASE("options: accepted values arrive in the struct") {
   OptionValue list{.key = "stop_at", .items = {"a", "b"}, .is_list = true};
-  OptionValues values{given("max_depth", "3"), given("best_fit", "true"), given("ratio", "0.25"), given("order", "cost"),
-                      given("limit", "2MiB"), list};
+  OptionValues values{given("max_depth", "3"), given("best_fit", "true"), given("ratio", "0.25"),
+                      given("order", "cost"),  given("limit", "2MiB"),    list};
   REQUIRE(check(values).empty());
   const Demo d = read_options<Demo>(values);
   CHECK(d.max_depth == 3);
@@ -130,12 +140,14 @@ TEST_CASE("options: an unknown key names the near one and lists all") {
   CHECK(d[0].what == "unknown option 'max_dept' for pass 'tenon.demo'");
   CHECK(d[0].fix == "did you mean 'max_depth'?");
   REQUIRE(d[0].notes.size() == 1);
-  CHECK(d[0].notes[0].starts_with("options of tenon.demo: max_depth (int, 1..64, default 8), best_fit (bool, default false)"));
+  CHECK(d[0].notes[0].starts_with(
+      "options of tenon.demo: max_depth (int, 1..64, default 8), best_fit (bool, default false)"));
 }
 
 TEST_CASE("options: wrong types, ranges and repetitions, all of them at once") {
-  const Diags d = check({given("max_depth", "65"), given("max_depth", "3"), given("best_fit", "yes"), given("ratio", "5", true),
-                         given("order", "010"), given("order", "x")});
+  const Diags d =
+      check({given("max_depth", "65"), given("max_depth", "3"), given("best_fit", "yes"),
+             given("ratio", "5", true), given("order", "010"), given("order", "x")});
   REQUIRE(d.size() == 6);
   CHECK(d[0].what == "option 'max_depth' of pass 'tenon.demo' is 65, allowed is 1..64");
   CHECK(d[0].fix == "write 64");

@@ -149,7 +149,8 @@ Outputs slice(NodeImport& n) {
     const std::int64_t from = clamp((*starts)[i]), to = clamp((*ends)[i]);
     start[k] = from;
     step[k] = s;
-    size[k] = s > 0 ? (to > from ? (to - from - 1) / s + 1 : 0) : (from > to ? (from - to - 1) / -s + 1 : 0);
+    size[k] = s > 0 ? (to > from ? (to - from - 1) / s + 1 : 0)
+                    : (from > to ? (from - to - 1) / -s + 1 : 0);
     if (size[k] == 0) start[k] = 0;
   }
   return one(n.op("slice", {n.in(0)}, {{"starts", start}, {"sizes", size}, {"steps", step}}));

@@ -34,9 +34,9 @@ tenon::Result<tenon::TargetFacts> facts(std::string_view name, const tenon::Opti
 
 tenon::Result<std::vector<std::byte>> compile(std::span<const tenon::tir::Kernel* const> kernels,
                                               const tenon::TargetFacts& f, unsigned threads) {
-  auto entry = tenon::load_implementation(
-      reinterpret_cast<const void*>(&facts), "llvm/tenon-llvm-impl.so", "tenon_llvm_impl",
-      "install LLVM 19 (libllvm19)");
+  auto entry =
+      tenon::load_implementation(reinterpret_cast<const void*>(&facts), "llvm/tenon-llvm-impl.so",
+                                 "tenon_llvm_impl", "install LLVM 19 (libllvm19)");
   if (!entry) return entry.errors();
   return reinterpret_cast<decltype(&tenon_llvm_impl)>(*entry)()(kernels, f, threads);
 }

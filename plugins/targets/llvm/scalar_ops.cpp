@@ -285,9 +285,10 @@ llvm::Value* ScalarOps::widen(DType from, V a) {
 
 // bf16 in integer arithmetic: the instruction of AVX512-BF16 flushes denormals.
 llvm::Value* ScalarOps::narrow(DType to, V a) {
-  // The fence keeps the middle end from turning selects of widened halves into selects of halves, which the code
-  // generator would answer with calls of fmaxf.
-  if (to == DType::f16) return b_.CreateFPTrunc(b_.CreateArithmeticFence(a, a->getType()), like(b_.getHalfTy(), a));
+  // The fence keeps the middle end from turning selects of widened halves into selects of halves,
+  // which the code generator would answer with calls of fmaxf.
+  if (to == DType::f16)
+    return b_.CreateFPTrunc(b_.CreateArithmeticFence(a, a->getType()), like(b_.getHalfTy(), a));
   V raw = b_.CreateBitCast(a, like(b_.getInt32Ty(), a));
   V last = b_.CreateAnd(b_.CreateLShr(raw, int_like(raw, 16)), int_like(raw, 1));
   V rounded = b_.CreateAdd(raw, b_.CreateAdd(last, int_like(raw, 0x7fff)));

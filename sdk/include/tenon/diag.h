@@ -1,6 +1,6 @@
-// Every expected failure is a value with a place, a reason and a remedy. Three kinds are kept apart: the
-// user's program or configuration is wrong -> Diag; a plugin broke its contract -> Diag that names the
-// plugin; Tenon itself is wrong -> TENON_BUG, which aborts and names the place.
+// Every expected failure is a value with a place, a reason and a remedy. Three kinds are kept
+// apart: the user's program or configuration is wrong -> Diag; a plugin broke its contract -> Diag
+// that names the plugin; Tenon itself is wrong -> TENON_BUG, which aborts and names the place.
 #ifndef TENON_DIAG_H
 #define TENON_DIAG_H
 
@@ -13,8 +13,9 @@
 
 namespace tenon {
 
-/// A place in a file. 1-based; line 0 = the whole file (or, with an empty file, "made by the compiler").
-/// Columns count code points of UTF-8 text; `end_col` is one past the last (0 = one column).
+/// A place in a file. 1-based; line 0 = the whole file (or, with an empty file, "made by the
+/// compiler"). Columns count code points of UTF-8 text; `end_col` is one past the last (0 = one
+/// column).
 struct Loc {
   std::string file;
   int line = 0, col = 0, end_col = 0;
@@ -23,14 +24,15 @@ struct Loc {
 
 enum class Severity : std::uint8_t { error, warning, note };
 
-/// One message. `code` is the number of the TN code (2104 is printed `TN2104`; `tenon explain TN2104` has its
-/// page). Ranges: 1xxx plugins, 2xxx configuration, 3xxx passes and verifier, 4xxx storage plan, 5xxx
-/// vendors, 6xxx code generation, 7xxx import, 8xxx run time, 9xxx bugs of Tenon.
+/// One message. `code` is the number of the TN code (2104 is printed `TN2104`; `tenon explain
+/// TN2104` has its page). Ranges: 1xxx plugins, 2xxx configuration, 3xxx passes and verifier, 4xxx
+/// storage plan, 5xxx vendors, 6xxx code generation, 7xxx import, 8xxx run time, 9xxx bugs of
+/// Tenon.
 struct Diag {
   int code = 0;
   Loc loc;
-  std::string what;                ///< what is wrong, in the user's terms, with the numbers that disagree
-  std::string fix;                 ///< what to do; empty when we do not know
+  std::string what;  ///< what is wrong, in the user's terms, with the numbers that disagree
+  std::string fix;   ///< what to do; empty when we do not know
   std::vector<std::string> notes;  ///< further facts, one line each ("= ..." in the text form)
   Severity severity = Severity::error;
 };

@@ -1,5 +1,6 @@
-// The evaluator: what every op, compute function and graph means, slowly and obviously. It folds constants and is
-// the judge of every back end. Straight-line instructions over blocks of elements; no JIT.
+// The evaluator: what every op, compute function and graph means, slowly and obviously. It folds
+// constants and is the judge of every back end. Straight-line instructions over blocks of elements;
+// no JIT.
 #ifndef TENON_EVAL_H
 #define TENON_EVAL_H
 
@@ -17,14 +18,20 @@ struct Tensor {
   TensorType type;
   std::vector<std::byte> bytes;
   template <class T>
-  std::span<const T> as() const { return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)}; }
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
   template <class T>
-  std::span<T> as() { return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)}; }
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
 };
 
-/// Runs a compute description. `inputs[k]` and `outputs[k]` hold exactly the bytes of their types. An output may be the
-/// same memory as an input only where every element is read before it is written in element order.
-void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
+/// Runs a compute description. `inputs[k]` and `outputs[k]` hold exactly the bytes of their types.
+/// An output may be the same memory as an input only where every element is read before it is
+/// written in element order.
+void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs,
+              std::span<std::byte* const> outputs);
 
 struct EvalOptions {
   /// Sees each value when it has been computed.
@@ -33,9 +40,11 @@ struct EvalOptions {
   /// anything is allocated.
   std::uint64_t max_bytes = std::uint64_t{1} << 36;
 };
-/// Runs a graph function, at any level: ops by their compute descriptions, kernels by their compute functions.
-/// Memory: values are freed after their last use. Errors: input count, types, ops without compute description.
-Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f, std::span<const Tensor> inputs,
+/// Runs a graph function, at any level: ops by their compute descriptions, kernels by their compute
+/// functions. Memory: values are freed after their last use. Errors: input count, types, ops
+/// without compute description.
+Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f,
+                                     std::span<const Tensor> inputs,
                                      const EvalOptions& options = {});
 /// One node on given operands.
 Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,

@@ -15,12 +15,12 @@ namespace tenon {
 using ArtefactFiles = std::map<std::string, std::vector<std::byte>>;
 
 struct ExecutorInfo {
-  std::string id;   ///< tenon.graph
+  std::string id;  ///< tenon.graph
   std::string doc;
   std::vector<OptionRow> options;
   /// `objects`: what the targets made, by file name (they are already in the artefact).
-  Status (*emit)(const ExecProgram&, const Module&, const OptionValues&, const std::vector<std::string>& objects,
-                 ArtefactFiles& out) = nullptr;
+  Status (*emit)(const ExecProgram&, const Module&, const OptionValues&,
+                 const std::vector<std::string>& objects, ArtefactFiles& out) = nullptr;
 };
 
 }  // namespace tenon

@@ -13,14 +13,14 @@
 namespace tenon {
 
 struct ImportRequest {
-  std::string path;                           ///< absolute
-  std::map<std::string, Shape> shapes;        ///< by input name, from --shape; overrides the file's
+  std::string path;                     ///< absolute
+  std::map<std::string, Shape> shapes;  ///< by input name, from --shape; overrides the file's
   std::shared_ptr<const OpTable> ops;
   OptionValues options;
 };
 
 struct FrontendInfo {
-  std::string id;                       ///< tenon.onnx
+  std::string id;  ///< tenon.onnx
   std::string doc;
   std::vector<std::string> extensions;  ///< ".onnx"
   std::vector<OptionRow> options;

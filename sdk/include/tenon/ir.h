@@ -1,9 +1,12 @@
 // The IR: one module with graph functions, compute functions and kernel functions side by side.
 //
 // Laws (the verifier, core/ir/verify.h, lists and checks them):
-//  - A node never changes once it is in a body. "Did a pass change anything?" is a comparison of pointers.
-//  - A body is an ordered list: operands precede uses. After lowering that order is the execution order.
-//  - Each result of a node carries a value id, unique among the live values of its function and kept by
+//  - A node never changes once it is in a body. "Did a pass change anything?" is a comparison of
+//    pointers.
+//  - A body is an ordered list: operands precede uses. After lowering that order is the execution
+//    order.
+//  - Each result of a node carries a value id, unique among the live values of its function and
+//    kept by
 //    rewriting (see rewrite.h). Region values share the id space of their function.
 //  - Nodes live in the module's arena and are freed together; dead ones go at compact().
 //  - No code walks the graph recursively; regions nest to at most 64.
@@ -34,8 +37,8 @@ namespace tenon {
 class OpTable;
 struct StoragePlan;
 
-/// An op, named by its place in the session's OpTable. Never the address of its definition: each shared object
-/// may have its own copy of that.
+/// An op, named by its place in the session's OpTable. Never the address of its definition: each
+/// shared object may have its own copy of that.
 struct OpId {
   std::uint32_t v = 0;
   auto operator<=>(const OpId&) const = default;
@@ -43,16 +46,20 @@ struct OpId {
 
 /// Node kinds that the IR itself knows; the same in every session. All other ops are data (op.h).
 namespace node {
-inline constexpr OpId param{0};        ///< entry of a body; its results are the parameters
-inline constexpr OpId constant{1};     ///< attr `value`: Constant
-inline constexpr OpId call{2};         ///< attr `callee`: name of a graph function
-inline constexpr OpId call_kernel{3};  ///< attr `callee`: symbol of a kernel function; results are its outputs
-inline constexpr OpId primitive{4};    ///< a fused group: one region, isolated, params match the operands
-inline constexpr OpId view{5};         ///< attr `offset` (bytes): bytes of the operand under another type
-inline constexpr OpId copy{6};         ///< the operand's bytes in storage of their own
-inline constexpr OpId debug{7};        ///< passes its operand on; attr `label`
-inline constexpr OpId branch{8};       ///< `if`: operand 0 boolean scalar; regions then, else without params
-inline constexpr OpId loop{9};         ///< operands: trip count (i64 scalar), carried...; region(i, carried...) -> carried...
+inline constexpr OpId param{0};     ///< entry of a body; its results are the parameters
+inline constexpr OpId constant{1};  ///< attr `value`: Constant
+inline constexpr OpId call{2};      ///< attr `callee`: name of a graph function
+inline constexpr OpId call_kernel{
+    3};  ///< attr `callee`: symbol of a kernel function; results are its outputs
+inline constexpr OpId primitive{
+    4};                          ///< a fused group: one region, isolated, params match the operands
+inline constexpr OpId view{5};   ///< attr `offset` (bytes): bytes of the operand under another type
+inline constexpr OpId copy{6};   ///< the operand's bytes in storage of their own
+inline constexpr OpId debug{7};  ///< passes its operand on; attr `label`
+inline constexpr OpId branch{
+    8};  ///< `if`: operand 0 boolean scalar; regions then, else without params
+inline constexpr OpId loop{
+    9};  ///< operands: trip count (i64 scalar), carried...; region(i, carried...) -> carried...
 inline constexpr std::uint32_t count = 10;
 }  // namespace node
 
@@ -75,8 +82,9 @@ Constant make_constant(TensorType type, std::span<const T> data) {
 bool same_constant(const Constant& a, const Constant& b);
 std::string sha256_hex(const std::array<std::uint8_t, 32>& h);
 
-using AttrValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
-                               std::vector<std::string>, DType, TensorType, Constant>;
+using AttrValue =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                 std::vector<double>, std::vector<std::string>, DType, TensorType, Constant>;
 
 /// Named values, sorted by name.
 class Attrs {
@@ -147,8 +155,8 @@ struct Node {
   Loc loc;
 };
 
-/// A graph function. `result_names` are the names callers use for its results (an ONNX output's name); two
-/// results may be one value.
+/// A graph function. `result_names` are the names callers use for its results (an ONNX output's
+/// name); two results may be one value.
 struct Function {
   std::string name;
   Body body;
@@ -167,11 +175,12 @@ struct ComputeFunction {
   std::optional<Schedule> schedule;
 };
 
-/// A kernel. Its outputs are what `compute` (a ComputeFunction of the module) says, given its inputs.
+/// A kernel. Its outputs are what `compute` (a ComputeFunction of the module) says, given its
+/// inputs.
 struct KernelFunction {
   tir::Kernel kernel;
-  std::string compute;  ///< name of the compute function
-  std::string target;   ///< id of the target it is scheduled for
+  std::string compute;     ///< name of the compute function
+  std::string target;      ///< id of the target it is scheduled for
   std::uint32_t uses = 0;  ///< calls in the module; weight of a tuning task
 };
 
@@ -183,7 +192,8 @@ struct SymbolInfo {
 
 class Module {
  public:
-  explicit Module(std::shared_ptr<const OpTable> ops) : ops_(std::move(ops)), arena_(std::make_unique<std::deque<Node>>()) {}
+  explicit Module(std::shared_ptr<const OpTable> ops)
+      : ops_(std::move(ops)), arena_(std::make_unique<std::deque<Node>>()) {}
   Module(Module&&) = default;
   Module& operator=(Module&&) = default;
 
@@ -201,7 +211,8 @@ class Module {
   /// The only way to make a node. It never changes afterwards.
   const Node* make(Node n) { return &arena_->emplace_back(std::move(n)); }
   std::size_t arena_size() const { return arena_->size(); }
-  /// Copies what is reachable into a fresh arena and frees the rest. Value ids survive; pointers do not.
+  /// Copies what is reachable into a fresh arena and frees the rest. Value ids survive; pointers do
+  /// not.
   void compact();
   /// A deep copy; pointers differ, ids do not.
   Module clone() const;
@@ -221,8 +232,8 @@ inline const TensorType& Value::type() const { return node->results[index].type;
 inline ValueId Value::id() const { return node->results[index].id; }
 inline const std::string& Value::name() const { return node->results[index].name; }
 
-/// Structural equality of modules: names, ids, types, attributes, order, constants by hash. Locations are not
-/// compared. On a difference, `why` (when given) names the first one.
+/// Structural equality of modules: names, ids, types, attributes, order, constants by hash.
+/// Locations are not compared. On a difference, `why` (when given) names the first one.
 bool equal(const Module& a, const Module& b, std::string* why = nullptr);
 
 /// All laws of the IR; every breach is reported (cap 20). Cost O(nodes).

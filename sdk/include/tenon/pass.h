@@ -1,4 +1,5 @@
-// Passes: IR -> IR, one file each. A pass never crashes on verified IR: it does its work, does nothing, or says why not.
+// Passes: IR -> IR, one file each. A pass never crashes on verified IR: it does its work, does
+// nothing, or says why not.
 #ifndef TENON_PASS_H
 #define TENON_PASS_H
 
@@ -23,15 +24,18 @@ class PassContext {
   virtual void count(std::string name, std::int64_t n) = 0;
 };
 
-/// Facts are named properties of a module. Core facts are predicates recomputed on the module, never stored claims:
+/// Facts are named properties of a module. Core facts are predicates recomputed on the module,
+/// never stored claims:
 ///   shapes-static     every type of every graph function is static
 ///   primitives-only   every computing node of `main` stands in a primitive
 ///   kernels-lowered   `main` consists of structural nodes and call_kernel only
 ///   memory-planned    the module has a plan whose request hash is that of the module
-/// Other names are facts that a pass `gives` and later ones may need; they hold until a pass `destroys` them.
+/// Other names are facts that a pass `gives` and later ones may need; they hold until a pass
+/// `destroys` them.
 struct PassInfo {
-  std::string id;    ///< tenon.fuse-ops; file passes/fuse_ops.cpp; YAML key fuse-ops; tests/golden/fuse-ops/
-  std::string doc;   ///< one sentence
+  std::string
+      id;  ///< tenon.fuse-ops; file passes/fuse_ops.cpp; YAML key fuse-ops; tests/golden/fuse-ops/
+  std::string doc;  ///< one sentence
   std::vector<std::string> needs, gives, destroys;
   std::vector<OptionRow> options;
   Status (*run)(Module&, PassContext&) = nullptr;

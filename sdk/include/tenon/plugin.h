@@ -3,9 +3,10 @@
 //   static void describe(tenon::Registration& r) { r.add(my_pass()); }
 //   TENON_PLUGIN("acme", "1.0.0", "one line of doc", describe, TN_KIND_PASS);
 //
-// The macro writes the descriptor (tenon/c/descriptor.h) and exports the entry. The entry only describes; nothing takes
-// effect until the host has validated everything the plugin offers. The kinds (last argument, `TN_KIND_PASS | TN_KIND_OP`)
-// may be left out; with them the host loads the plugin only when something of that kind and of that id prefix is asked for.
+// The macro writes the descriptor (tenon/c/descriptor.h) and exports the entry. The entry only
+// describes; nothing takes effect until the host has validated everything the plugin offers. The
+// kinds (last argument, `TN_KIND_PASS | TN_KIND_OP`) may be left out; with them the host loads the
+// plugin only when something of that kind and of that id prefix is asked for.
 #ifndef TENON_PLUGIN_H
 #define TENON_PLUGIN_H
 
@@ -74,20 +75,25 @@ struct Registration {
 #define TN_THIS_EXCEPTIONS 0
 #endif
 
-/// Initialiser of a tn_fingerprint that says how this file is compiled; the host compiles the same line.
-#define TN_FINGERPRINT_NATIVE                                                                                 \
-  {                                                                                                           \
-    TENON_SDK_HASH, TN_THIS_STDLIB, TN_THIS_CXX11_ABI, TN_THIS_GLIBCXX_DEBUG, TN_THIS_RTTI,                   \
-        TN_THIS_EXCEPTIONS, sizeof(std::string), sizeof(std::vector<int>), sizeof(std::function<void()>),     \
-        sizeof(std::shared_ptr<int>), sizeof(std::optional<int>), {0, 0, 0, 0, 0, 0},                         \
-        TN_THIS_COMPILER_VERSION, TN_THIS_LANGUAGE, TN_THIS_STDLIB_DATE, TN_THIS_COMPILER, TN_THIS_NDEBUG,    \
-        TN_THIS_SANITIZERS, 0                                                                                 \
+/// Initialiser of a tn_fingerprint that says how this file is compiled; the host compiles the same
+/// line.
+#define TN_FINGERPRINT_NATIVE                                                                    \
+  {                                                                                              \
+    TENON_SDK_HASH, TN_THIS_STDLIB, TN_THIS_CXX11_ABI, TN_THIS_GLIBCXX_DEBUG, TN_THIS_RTTI,      \
+        TN_THIS_EXCEPTIONS, sizeof(std::string), sizeof(std::vector<int>),                       \
+        sizeof(std::function<void()>), sizeof(std::shared_ptr<int>), sizeof(std::optional<int>), \
+        {0, 0, 0, 0, 0, 0}, TN_THIS_COMPILER_VERSION, TN_THIS_LANGUAGE, TN_THIS_STDLIB_DATE,     \
+        TN_THIS_COMPILER, TN_THIS_NDEBUG, TN_THIS_SANITIZERS, 0                                  \
   }
 
-/// `describe`: void(tenon::Registration&). What it throws is caught by the host and is the plugin's fault. Follow with `;`.
-#define TENON_PLUGIN(id, version, doc, describe, ...)                                                          \
-  extern "C" TN_EXPORT void tenon_plugin_entry(tenon::Registration* registration);                             \
-  extern "C" void tenon_plugin_entry(tenon::Registration* registration) { describe(*registration); }           \
-  TN_DESCRIPTOR(TN_TIER_NATIVE, 0u __VA_OPT__(| (__VA_ARGS__)), id, version, doc, TN_FINGERPRINT_NATIVE)
+/// `describe`: void(tenon::Registration&). What it throws is caught by the host and is the plugin's
+/// fault. Follow with `;`.
+#define TENON_PLUGIN(id, version, doc, describe, ...)                              \
+  extern "C" TN_EXPORT void tenon_plugin_entry(tenon::Registration* registration); \
+  extern "C" void tenon_plugin_entry(tenon::Registration* registration) {          \
+    describe(*registration);                                                       \
+  }                                                                                \
+  TN_DESCRIPTOR(TN_TIER_NATIVE, 0u __VA_OPT__(| (__VA_ARGS__)), id, version, doc,  \
+                TN_FINGERPRINT_NATIVE)
 
 #endif

@@ -1,5 +1,5 @@
-// ExecProgram: what to run, with every argument resolved. Core builds it once from the lowered module and the judged
-// plan; executors only encode it and compute nothing.
+// ExecProgram: what to run, with every argument resolved. Core builds it once from the lowered
+// module and the judged plan; executors only encode it and compute nothing.
 #ifndef TENON_PROGRAM_H
 #define TENON_PROGRAM_H
 
@@ -13,35 +13,38 @@ namespace tenon {
 
 struct ArgPlace {
   enum class Kind : std::uint8_t { pool, input, output } kind = Kind::pool;
-  std::uint32_t index = 0;    ///< pool number, input number or output number
-  std::uint64_t offset = 0;   ///< bytes from the start of it
+  std::uint32_t index = 0;   ///< pool number, input number or output number
+  std::uint64_t offset = 0;  ///< bytes from the start of it
   std::uint64_t bytes = 0;
   bool operator==(const ArgPlace&) const = default;
 };
 
-/// Bytes of a pool that hold nothing any more: whoever reads them before writing them is wrong. Executors may poison
-/// them; no program depends on it.
+/// Bytes of a pool that hold nothing any more: whoever reads them before writing them is wrong.
+/// Executors may poison them; no program depends on it.
 using DeadRanges = std::vector<ArgPlace>;
 
 struct ExecStep {
   enum class Kind : std::uint8_t { call, copy, branch } kind = Kind::call;
-  std::string name;              ///< the step's name in the request, for profiles and messages
-  std::uint32_t kernel = 0;      ///< call: index into ExecProgram::kernels
-  std::vector<ArgPlace> args;      ///< call: inputs, outputs, shared scratch. copy: from, to. branch: condition
+  std::string name;          ///< the step's name in the request, for profiles and messages
+  std::uint32_t kernel = 0;  ///< call: index into ExecProgram::kernels
+  std::vector<ArgPlace>
+      args;  ///< call: inputs, outputs, shared scratch. copy: from, to. branch: condition
   std::vector<ExecStep> then_steps, else_steps;  // branch
-  DeadRanges dead;                    ///< call, copy: what dies when the step is done
-  DeadRanges then_dead, else_dead;    ///< branch: what dies when that arm is entered
+  DeadRanges dead;                               ///< call, copy: what dies when the step is done
+  DeadRanges then_dead, else_dead;               ///< branch: what dies when that arm is entered
 };
 
-/// A kernel, once per place of its worker scratch (planners that share give all calls of a kernel one place).
+/// A kernel, once per place of its worker scratch (planners that share give all calls of a kernel
+/// one place).
 struct ExecKernel {
   std::string symbol;
   std::uint32_t n_inputs = 0, n_outputs = 0, n_shared = 0;
   std::int64_t extent = 1, grain = 1;
   std::uint64_t work = 0;
   std::uint64_t worker_bytes = 0;
-  std::uint32_t worker_pool = 0;     ///< pool that holds worker scratch, when worker_bytes > 0
-  std::uint64_t worker_offset = 0;   ///< offset of this kernel's scratch in each worker's instance of it
+  std::uint32_t worker_pool = 0;  ///< pool that holds worker scratch, when worker_bytes > 0
+  std::uint64_t worker_offset =
+      0;  ///< offset of this kernel's scratch in each worker's instance of it
 };
 
 struct ExecPool {
@@ -53,7 +56,8 @@ struct ExecPool {
 struct ExecIo {
   std::string name;
   TensorType type;
-  bool planned = false;  ///< the bytes stand in a pool (io: planned), at `place`; else the caller owns them
+  bool planned =
+      false;  ///< the bytes stand in a pool (io: planned), at `place`; else the caller owns them
   ArgPlace place;
   std::uint64_t align = 64;  ///< bytes; what kernels need of the caller's memory
 };

@@ -22,14 +22,18 @@ class Builder {
   /// Parameters of a new function (sets f.body.entry).
   std::vector<Value> params(std::vector<NodeResult> params);  // ids are given here
   /// Infers the types; attributes are completed with defaults. `names[k]` names result k.
-  Result<std::vector<Value>> add(OpId op, std::vector<Value> operands, Attrs attrs = {}, const Loc& loc = {},
-                                 std::vector<std::string> names = {}, std::vector<Body> regions = {});
+  Result<std::vector<Value>> add(OpId op, std::vector<Value> operands, Attrs attrs = {},
+                                 const Loc& loc = {}, std::vector<std::string> names = {},
+                                 std::vector<Body> regions = {});
   /// add() for passes, where a failure is a bug of the pass: aborts; first result.
-  Value make(OpId op, std::vector<Value> operands, Attrs attrs = {}, const Loc& loc = {}, std::string name = "");
-  Value make(std::string_view op, std::vector<Value> operands, Attrs attrs = {}, const Loc& loc = {}, std::string name = "");
+  Value make(OpId op, std::vector<Value> operands, Attrs attrs = {}, const Loc& loc = {},
+             std::string name = "");
+  Value make(std::string_view op, std::vector<Value> operands, Attrs attrs = {},
+             const Loc& loc = {}, std::string name = "");
   Value constant(Constant c, const Loc& loc = {}, std::string name = "");
   /// A node with given result types (structural kinds: call_kernel, view, ...).
-  std::vector<Value> raw(OpId op, std::vector<Value> operands, Attrs attrs, std::vector<NodeResult> results, const Loc& loc,
+  std::vector<Value> raw(OpId op, std::vector<Value> operands, Attrs attrs,
+                         std::vector<NodeResult> results, const Loc& loc,
                          std::vector<Body> regions = {});
   /// Nodes made so far, in order, are moved out: the body under construction.
   std::vector<const Node*> take() { return std::exchange(nodes_, {}); }
@@ -43,14 +47,16 @@ class Builder {
   std::vector<const Node*> nodes_;
 };
 
-/// A rule is a pure function of a node whose operands are already rewritten: the values that replace its results
-/// (made with `b`, or existing ones), or empty = does not apply. Every rule must lower the node count or a cost;
-/// that is what makes rewriting end. The comment above a rule is its law.
+/// A rule is a pure function of a node whose operands are already rewritten: the values that
+/// replace its results (made with `b`, or existing ones), or empty = does not apply. Every rule
+/// must lower the node count or a cost; that is what makes rewriting end. The comment above a rule
+/// is its law.
 using Rule = std::function<std::vector<Value>(Builder& b, const Node& n)>;
 
-/// Rewrites every function (and every region) of the module forward, rules to a fixed point at each node. A value made
-/// in place of an old one takes over its id and name. A node whose operands did not change and to which no rule
-/// applies stays the same pointer. Returns whether anything changed. O(nodes * rules).
+/// Rewrites every function (and every region) of the module forward, rules to a fixed point at each
+/// node. A value made in place of an old one takes over its id and name. A node whose operands did
+/// not change and to which no rule applies stays the same pointer. Returns whether anything
+/// changed. O(nodes * rules).
 bool rewrite(Module& m, std::span<const Rule> rules);
 bool rewrite(Module& m, Function& f, std::span<const Rule> rules);
 
@@ -59,7 +65,8 @@ const Node* with_operands(Module& m, const Node& n, std::vector<Value> operands)
 /// A copy of `n` whose result k carries `results[k]`.
 const Node* with_results(Module& m, const Node& n, std::vector<NodeResult> results);
 
-/// Removes nodes without effect whose results nobody uses, and outer values only they used. Returns whether it did.
+/// Removes nodes without effect whose results nobody uses, and outer values only they used. Returns
+/// whether it did.
 bool remove_dead(Module& m);
 
 /// Uses of every value of a function, regions included; computed on demand, O(nodes).
@@ -77,7 +84,8 @@ class Uses {
   std::unordered_map<Value, std::vector<Use>, ValueHash> uses_;
 };
 
-/// Calls `fn` for every body of the function: the outermost first, then regions in node order. Own stack.
+/// Calls `fn` for every body of the function: the outermost first, then regions in node order. Own
+/// stack.
 void for_each_body(const Function& f, const std::function<void(const Body&)>& fn);
 /// Calls `fn` for every node of the function, regions included, in order.
 void for_each_node(const Function& f, const std::function<void(const Node&)>& fn);

@@ -1,7 +1,8 @@
 // Schedules: how the stages of a Compute become loops. Data: printed, parsed, changed by plugins.
 //
-// A stage's loops are listed from outermost to innermost as `axis/step kind`. A loop runs over its axis in steps
-// of `step`, inside the range that the enclosing loop of the same axis (or the whole axis) leaves, so
+// A stage's loops are listed from outermost to innermost as `axis/step kind`. A loop runs over its
+// axis in steps of `step`, inside the range that the enclosing loop of the same axis (or the whole
+// axis) leaves, so
 //   i/6 parallel, j/64, k, i unroll, j/16 unroll, j vector 16
 // is a register-tiled matrix product. Output axes and reduction axes are numbered as in te.h.
 #ifndef TENON_SCHEDULE_H
@@ -29,8 +30,10 @@ struct LoopSpec {
 
 enum class Place : std::uint8_t {
   output,  ///< the stage is an output of the compute: stored to its buffer
-  shared,  ///< computed whole before its consumers, into shared scratch (extent of the kernel is then 1)
-  worker,  ///< computed in the part its consumer needs, at that loop of the consumer, into worker scratch
+  shared,  ///< computed whole before its consumers, into shared scratch (extent of the kernel is
+           ///< then 1)
+  worker,  ///< computed in the part its consumer needs, at that loop of the consumer, into worker
+           ///< scratch
 };
 
 struct StageSchedule {

@@ -14,23 +14,25 @@ namespace tenon {
 
 /// What lowering needs to know of a target; part of the lowering key.
 struct TargetFacts {
-  std::string id;                  ///< name of the target in the board or pipeline: "host"
-  std::string with;                ///< implementation: "tenon.llvm"
-  std::string triple, cpu;         ///< resolved: never "native"
-  std::string features;            ///< sorted, comma-separated: what the artefact requires of the CPU
-  std::uint32_t vector_bytes = 16; ///< widest register: 64 for AVX-512
+  std::string id;           ///< name of the target in the board or pipeline: "host"
+  std::string with;         ///< implementation: "tenon.llvm"
+  std::string triple, cpu;  ///< resolved: never "native"
+  std::string features;     ///< sorted, comma-separated: what the artefact requires of the CPU
+  std::uint32_t vector_bytes = 16;  ///< widest register: 64 for AVX-512
   std::uint32_t vector_registers = 16;
   bool operator==(const TargetFacts&) const = default;
 };
 
 struct TargetInfo {
-  std::string id;    ///< tenon.llvm
+  std::string id;  ///< tenon.llvm
   std::string doc;
   std::vector<OptionRow> options;
   /// Cheap; loads no heavy library where that can be avoided.
   Result<TargetFacts> (*facts)(std::string_view name, const OptionValues&) = nullptr;
-  /// One linked object that exports each kernel's symbol. Same input, same bytes, for any `threads`.
-  Result<std::vector<std::byte>> (*compile)(std::span<const tir::Kernel* const>, const TargetFacts&, unsigned threads) = nullptr;
+  /// One linked object that exports each kernel's symbol. Same input, same bytes, for any
+  /// `threads`.
+  Result<std::vector<std::byte>> (*compile)(std::span<const tir::Kernel* const>, const TargetFacts&,
+                                            unsigned threads) = nullptr;
   std::string object_name;  ///< file name in the artefact: "kernels.so"
 };
 

@@ -1,13 +1,14 @@
 // Tensor expressions (TE): what an op or a fused group computes, as data.
 //
-// A Compute is an ordered list of stages over input tensors. A stage defines every element of one tensor by a
-// scalar expression over its axes; at most one reduction stands in a stage's expression, over axes of its
-// own; what surrounds the reduction is its epilogue. Later stages may load earlier ones at any index. All
-// extents are static. Laws: index expressions are i64; a load gives exactly as many indices as its tensor has
-// axes; every load that is evaluated is in bounds, except a load that stands directly as operand 1 of a
-// `select` whose condition implies that it is in bounds (padding): implementations evaluate such a load
-// only where the condition holds. An empty reduction gives the identity. Reductions accumulate in the type of
-// their expression, in any order that does not depend on a thread count.
+// A Compute is an ordered list of stages over input tensors. A stage defines every element of one
+// tensor by a scalar expression over its axes; at most one reduction stands in a stage's
+// expression, over axes of its own; what surrounds the reduction is its epilogue. Later stages may
+// load earlier ones at any index. All extents are static. Laws: index expressions are i64; a load
+// gives exactly as many indices as its tensor has axes; every load that is evaluated is in bounds,
+// except a load that stands directly as operand 1 of a `select` whose condition implies that it is
+// in bounds (padding): implementations evaluate such a load only where the condition holds. An
+// empty reduction gives the identity. Reductions accumulate in the type of their expression, in any
+// order that does not depend on a thread count.
 #ifndef TENON_TE_H
 #define TENON_TE_H
 
@@ -35,17 +36,22 @@ enum class Kind : std::uint8_t {
   scalar,  // `op` of `args`
   reduce,  // fold `args[0]` over all reduction axes of the stage with `fold`
 };
-enum class Fold : std::uint8_t { sum, prod, max, min };  // identity 0, 1, lowest, highest (floats: -inf, +inf)
+enum class Fold : std::uint8_t {
+  sum,
+  prod,
+  max,
+  min
+};  // identity 0, 1, lowest, highest (floats: -inf, +inf)
 
 struct Expr {
   Kind kind = Kind::imm;
   ScalarOp op = ScalarOp::add;
   Fold fold = Fold::sum;
   DType dtype = DType::f32;
-  std::uint32_t n = 0;        ///< axis or tensor number
-  double f = 0;               ///< imm of a float type
-  std::int64_t i = 0;         ///< imm of an integer or boolean type
-  std::vector<ExprId> args;   ///< smaller than the expression's own id: a DAG by construction
+  std::uint32_t n = 0;       ///< axis or tensor number
+  double f = 0;              ///< imm of a float type
+  std::int64_t i = 0;        ///< imm of an integer or boolean type
+  std::vector<ExprId> args;  ///< smaller than the expression's own id: a DAG by construction
   bool operator==(const Expr& o) const;  ///< `f` bit for bit: NaN equals itself, +0 and -0 differ
 };
 
@@ -67,12 +73,14 @@ struct Stage {
 
 /// Tensor number t: inputs[t], or stages[t - inputs.size()].
 struct Compute {
-  std::vector<TensorType> inputs;      // static
+  std::vector<TensorType> inputs;  // static
   std::vector<Stage> stages;
   std::vector<std::uint32_t> outputs;  ///< stage indices, in result order; no stage twice
   std::vector<Expr> exprs;             ///< interned: no two are equal
 
-  std::uint32_t tensor_of_stage(std::uint32_t s) const { return static_cast<std::uint32_t>(inputs.size()) + s; }
+  std::uint32_t tensor_of_stage(std::uint32_t s) const {
+    return static_cast<std::uint32_t>(inputs.size()) + s;
+  }
   bool is_input(std::uint32_t tensor) const { return tensor < inputs.size(); }
   const Stage& stage_of(std::uint32_t tensor) const { return stages[tensor - inputs.size()]; }
   Shape shape_of(std::uint32_t tensor) const;
@@ -81,15 +89,17 @@ struct Compute {
   bool operator==(const Compute&) const = default;
 };
 
-/// Laws of TE; empty when they hold, else the first breach in words. A load that is provably out of bounds (affine
-/// index, not guarded) is a breach.
+/// Laws of TE; empty when they hold, else the first breach in words. A load that is provably out of
+/// bounds (affine index, not guarded) is a breach.
 std::string check(const Compute& c);
 
 /// What `root` is made of, itself included: ascending, so operands come first.
 std::vector<ExprId> reachable(const Compute& c, ExprId root);
-/// Whether operand 1 of this expression is a load that only happens where operand 0 holds (padding).
+/// Whether operand 1 of this expression is a load that only happens where operand 0 holds
+/// (padding).
 inline bool is_guarded_load(const Compute& c, const Expr& e) {
-  return e.kind == Kind::scalar && e.op == ScalarOp::select && c.exprs[e.args[1]].kind == Kind::load;
+  return e.kind == Kind::scalar && e.op == ScalarOp::select &&
+         c.exprs[e.args[1]].kind == Kind::load;
 }
 
 class Builder;
@@ -105,16 +115,21 @@ struct T {
   Builder* b = nullptr;
   std::uint32_t tensor = 0;
   E operator()(std::span<const E> index) const;
-  E operator()(std::initializer_list<E> index) const { return (*this)(std::span<const E>(index.begin(), index.size())); }
+  E operator()(std::initializer_list<E> index) const {
+    return (*this)(std::span<const E>(index.begin(), index.size()));
+  }
   Shape shape() const;
   DType dtype() const;
 };
 
-/// Builds a Compute. Constant sub-expressions of integers are folded, x+0 and x*1 dropped, equal expressions
-/// made one. Usage:
+/// Builds a Compute. Constant sub-expressions of integers are folded, x+0 and x*1 dropped, equal
+/// expressions made one. Usage:
 ///   T a = b.input(0), w = b.input(1);
-///   b.output(b.stage("out", {m, n}, [&](auto i) { return b.reduce(Fold::sum, {{"k", k}}, [&](auto r) {
-///     return a({i[0], r[0]}) * w({r[0], i[1]}); }); }));
+///   auto product = [&](auto i) {
+///     return b.reduce(Fold::sum, {{"k", k}},
+///                     [&](auto r) { return a({i[0], r[0]}) * w({r[0], i[1]}); });
+///   };
+///   b.output(b.stage("out", {m, n}, product));
 class Builder {
  public:
   Builder() = default;
@@ -147,7 +162,8 @@ class Builder {
   Compute c_;
   std::vector<Axis>* reduce_axes_ = nullptr;  // of the stage under construction
   std::size_t open_rank_ = 0;
-  using Key = std::tuple<Kind, ScalarOp, Fold, DType, std::uint32_t, std::uint64_t, std::int64_t, std::vector<ExprId>>;
+  using Key = std::tuple<Kind, ScalarOp, Fold, DType, std::uint32_t, std::uint64_t, std::int64_t,
+                         std::vector<ExprId>>;
   std::map<Key, ExprId> interned_;
 };
 
@@ -175,8 +191,9 @@ E operator%(E a, std::int64_t k);
 E operator<(E a, std::int64_t k);
 E operator>=(E a, std::int64_t k);
 
-/// An index expression as  constant + sum of coeff[k] * axis k ; `ok` is false when it is not affine. Division and
-/// remainder by a constant are affine where the extents of the stage make them exact: (28 i + j) / 28 = i for j < 28.
+/// An index expression as  constant + sum of coeff[k] * axis k ; `ok` is false when it is not
+/// affine. Division and remainder by a constant are affine where the extents of the stage make them
+/// exact: (28 i + j) / 28 = i for j < 28.
 struct Affine {
   bool ok = false;
   std::int64_t constant = 0;
@@ -187,18 +204,21 @@ Affine affine_of(const Compute& c, const Stage& s, ExprId index);
 /// A member of a composition, and where each of its inputs comes from.
 struct Part {
   const Compute* compute = nullptr;
-  std::vector<std::pair<std::int32_t, std::uint32_t>> inputs;  ///< per input: (part, output of it) or (-1, outer input)
+  std::vector<std::pair<std::int32_t, std::uint32_t>>
+      inputs;  ///< per input: (part, output of it) or (-1, outer input)
 };
-/// One Compute out of several, in order: the compute description of a fused group. `results` names the outputs as
-/// (part, output); one named twice is copied by a stage of its own. Stages are concatenated, nothing is inlined.
+/// One Compute out of several, in order: the compute description of a fused group. `results` names
+/// the outputs as (part, output); one named twice is copied by a stage of its own. Stages are
+/// concatenated, nothing is inlined.
 Compute compose(std::vector<TensorType> inputs, std::span<const Part> parts,
                 std::span<const std::pair<std::uint32_t, std::uint32_t>> results);
 
-/// Inlines stages that need no storage: a stage without a reduction goes into each stage that loads it, unless
-/// it is an output; or it has a transcendental and would be evaluated more often (loaded from more than one place,
-/// under a reduction, by a larger stage); or it has a guarded load and is loaded under a reduction. An elementwise
-/// stage over a reduction of equal shape absorbs that reduction as its epilogue, if nothing else loads it. Guards of
-/// padding are pushed into what is inlined below them. Dead stages and expressions go. Idempotent.
+/// Inlines stages that need no storage: a stage without a reduction goes into each stage that loads
+/// it, unless it is an output; or it has a transcendental and would be evaluated more often (loaded
+/// from more than one place, under a reduction, by a larger stage); or it has a guarded load and is
+/// loaded under a reduction. An elementwise stage over a reduction of equal shape absorbs that
+/// reduction as its epilogue, if nothing else loads it. Guards of padding are pushed into what is
+/// inlined below them. Dead stages and expressions go. Idempotent.
 Compute inline_stages(const Compute& c);
 
 }  // namespace tenon::te

@@ -1,5 +1,5 @@
-// Types of tensors. Bytes = product of dims x element, always: there is no layout attribute. A blocked tensor
-// is a packed tensor of higher rank.
+// Types of tensors. Bytes = product of dims x element, always: there is no layout attribute. A
+// blocked tensor is a packed tensor of higher rank.
 #ifndef TENON_TYPE_H
 #define TENON_TYPE_H
 
@@ -11,7 +11,23 @@
 
 namespace tenon {
 
-enum class DType : std::uint8_t { f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean, i4, u4 };
+enum class DType : std::uint8_t {
+  f32,
+  f64,
+  f16,
+  bf16,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean,
+  i4,
+  u4
+};
 
 /// Bits of one element: 4 for i4 and u4, 8 for boolean.
 unsigned bits(DType t);
@@ -43,12 +59,13 @@ class Dim {
   std::int64_t raw_;
 };
 
-using Shape = std::vector<std::int64_t>;  ///< elements per axis, outermost first; all known, all >= 0
+using Shape =
+    std::vector<std::int64_t>;  ///< elements per axis, outermost first; all known, all >= 0
 
 struct TensorType {
   DType dtype = DType::f32;
-  std::vector<Dim> dims;     ///< outermost first; empty = rank 0, one element
-  std::uint16_t lanes = 1;   ///< vector lanes of an element; counted in bytes
+  std::vector<Dim> dims;    ///< outermost first; empty = rank 0, one element
+  std::uint16_t lanes = 1;  ///< vector lanes of an element; counted in bytes
 
   TensorType() = default;
   TensorType(DType t, std::vector<Dim> d) : dtype(t), dims(std::move(d)) {}

@@ -1,5 +1,5 @@
-/* The runtime: loads and runs artefacts of the graph executor. Plain C, usable from C99 and C++; knows neither the
- * compiler nor LLVM.
+/* The runtime: loads and runs artefacts of the graph executor. Plain C, usable from C99 and C++;
+ * knows neither the compiler nor LLVM.
  *
  *   tn_model* model;  tn_context* ctx;
  *   if (tn_model_load("artefact", &model)) die(tn_last_error());
@@ -8,11 +8,12 @@
  *   if (tn_run(ctx)) die(tn_last_error());
  *   const void* y; tn_output(ctx, 0, &y);
  *
- * A model is what stands in the artefact: immutable, shared by any number of contexts and threads, its constants mapped
- * read-only. A context is one instance: pools, bound tensors, threads. One thread at a time uses a context.
+ * A model is what stands in the artefact: immutable, shared by any number of contexts and threads,
+ * its constants mapped read-only. A context is one instance: pools, bound tensors, threads. One
+ * thread at a time uses a context.
  *
- * Every function that returns int gives 0, or a code of 8001..8999; the text is tn_last_error(), per thread. Nothing here
- * aborts on bad input, reads environment variables or prints. */
+ * Every function that returns int gives 0, or a code of 8001..8999; the text is tn_last_error(),
+ * per thread. Nothing here aborts on bad input, reads environment variables or prints. */
 #ifndef TENON_C_RUNTIME_H
 #define TENON_C_RUNTIME_H
 
@@ -29,77 +30,95 @@ extern "C" {
 
 enum {
   TN_RT_OK = 0,
-  TN_RT_FILE = 8001,      /* a file of the artefact is missing, unreadable or of another size */
-  TN_RT_PROGRAM = 8002,   /* program.json is malformed: the text names the place */
-  TN_RT_VERSION = 8003,   /* program.json is of a newer format */
-  TN_RT_CPU = 8004,       /* this CPU lacks features that the artefact was compiled for */
-  TN_RT_OBJECT = 8005,    /* the compiled kernels cannot be loaded, or one is missing */
-  TN_RT_MEMORY = 8006,    /* no memory, or no threads */
-  TN_RT_NAME = 8007,      /* no input, output, step or pool of that name or number */
-  TN_RT_TENSOR = 8008,    /* dtype, rank, shape or bytes differ from the model's */
-  TN_RT_POINTER = 8009,   /* null, misaligned or overlapping memory */
-  TN_RT_NOT_SET = 8010,   /* an input was not given */
-  TN_RT_PLANNED = 8011,   /* the tensor stands in a pool and cannot be bound elsewhere */
-  TN_RT_KERNEL = 8012,    /* a kernel failed: the text names step, kernel and its code */
-  TN_RT_ARGUMENT = 8013,  /* a null handle or an option out of range */
-  TN_RT_OVERRUN = 8014,   /* TN_GUARD: a step wrote past the end of a pool */
-  TN_RT_DAMAGED = 8015    /* a file is not the one that was compiled: its checksum differs */
+  TN_RT_FILE = 8001,     /* a file of the artefact is missing, unreadable or of another size */
+  TN_RT_PROGRAM = 8002,  /* program.json is malformed: the text names the place */
+  TN_RT_VERSION = 8003,  /* program.json is of a newer format */
+  TN_RT_CPU = 8004,      /* this CPU lacks features that the artefact was compiled for */
+  TN_RT_OBJECT = 8005,   /* the compiled kernels cannot be loaded, or one is missing */
+  TN_RT_MEMORY = 8006,   /* no memory, or no threads */
+  TN_RT_NAME = 8007,     /* no input, output, step or pool of that name or number */
+  TN_RT_TENSOR = 8008,   /* dtype, rank, shape or bytes differ from the model's */
+  TN_RT_POINTER = 8009,  /* null, misaligned or overlapping memory */
+  TN_RT_NOT_SET = 8010,  /* an input was not given */
+  TN_RT_PLANNED = 8011,  /* the tensor stands in a pool and cannot be bound elsewhere */
+  TN_RT_KERNEL = 8012,   /* a kernel failed: the text names step, kernel and its code */
+  TN_RT_ARGUMENT = 8013, /* a null handle or an option out of range */
+  TN_RT_OVERRUN = 8014,  /* TN_GUARD: a step wrote past the end of a pool */
+  TN_RT_DAMAGED = 8015   /* a file is not the one that was compiled: its checksum differs */
 };
 
 typedef enum {
-  TN_F32, TN_F64, TN_F16, TN_BF16, TN_I8, TN_I16, TN_I32, TN_I64, TN_U8, TN_U16, TN_U32, TN_U64, TN_BOOL, TN_I4, TN_U4
+  TN_F32,
+  TN_F64,
+  TN_F16,
+  TN_BF16,
+  TN_I8,
+  TN_I16,
+  TN_I32,
+  TN_I64,
+  TN_U8,
+  TN_U16,
+  TN_U32,
+  TN_U64,
+  TN_BOOL,
+  TN_I4,
+  TN_U4
 } tn_dtype;
 
 typedef struct tn_model tn_model;
 typedef struct tn_context tn_context;
 
-/* Structs that you pass in or have filled carry their size: set struct_size = sizeof(it). They only ever grow at the end. */
+/* Structs that you pass in or have filled carry their size: set struct_size = sizeof(it). They only
+ * ever grow at the end. */
 
 typedef struct {
   size_t struct_size;
-  const char* name;     /* UTF-8; lives as long as the model */
+  const char* name; /* UTF-8; lives as long as the model */
   tn_dtype dtype;
   uint32_t rank;
-  const int64_t* dims;  /* outermost first */
+  const int64_t* dims;   /* outermost first */
   uint64_t bytes, align; /* align: what memory bound to it must have */
-  int planned;          /* 1: stands in a pool; use tn_input_memory, it cannot be bound */
+  int planned;           /* 1: stands in a pool; use tn_input_memory, it cannot be bound */
 } tn_tensor_info;
 
 typedef struct {
   size_t struct_size;
   const char* id;
   uint64_t bytes, align;
-  const char* kind;     /* "data", "constants" or "worker" (one instance per worker) */
+  const char* kind; /* "data", "constants" or "worker" (one instance per worker) */
 } tn_pool_info;
 
 typedef struct {
   size_t struct_size;
   const char* name;
-  const char* kind;     /* "call", "copy" or "branch" */
-  const char* kernel;   /* symbol, of a call; else "" */
-  uint64_t work;        /* estimated scalar operations; 0 unknown */
+  const char* kind;   /* "call", "copy" or "branch" */
+  const char* kernel; /* symbol, of a call; else "" */
+  uint64_t work;      /* estimated scalar operations; 0 unknown */
 } tn_step_info;
 
 enum {
-  TN_GUARD = 1u,   /* each data pool ends at a page that may not be touched; what lies between is checked after each step */
-  TN_POISON = 2u,  /* data pools are filled with 0xFF bytes (NaN) before each run */
-  TN_PROFILE = 4u  /* keep the time of each step: tn_step_times */
+  TN_GUARD = 1u,  /* each data pool ends at a page that may not be touched; what lies between is
+                     checked after each step */
+  TN_POISON = 2u, /* data pools are filled with 0xFF bytes (NaN) before each run */
+  TN_PROFILE = 4u /* keep the time of each step: tn_step_times */
 };
 
 typedef struct {
   size_t struct_size;
-  uint32_t threads;  /* workers, the caller included; 0: one per CPU of this process; at most 256 */
-  uint32_t flags;    /* TN_GUARD, ... */
+  uint32_t threads; /* workers, the caller included; 0: one per CPU of this process; at most 256 */
+  uint32_t flags;   /* TN_GUARD, ... */
 } tn_context_options;
 
-/* Text of the last failure on this thread; "" before the first. Valid until the next call on this thread. */
+/* Text of the last failure on this thread; "" before the first. Valid until the next call on this
+ * thread. */
 TN_RT_API const char* tn_last_error(void);
 
-/* `folder`: of the artefact. Everything in it is checked before anything of it runs, program.json and the kernels against
- * their checksums too; of the constants only the size, so that a large model starts quickly: see tn_model_verify. */
+/* `folder`: of the artefact. Everything in it is checked before anything of it runs, program.json
+ * and the kernels against their checksums too; of the constants only the size, so that a large
+ * model starts quickly: see tn_model_verify. */
 TN_RT_API int tn_model_load(const char* folder, tn_model** out);
-/* Reads all constants and checks them against their checksums: TN_RT_DAMAGED names the file. 100 MB take some 50 ms once
- * they are in memory. */
+/* Reads all constants and checks them against their checksums: TN_RT_DAMAGED names the file. 100 MB
+ * take some 50 ms once they are in memory. */
 TN_RT_API int tn_model_verify(const tn_model*);
 /* Contexts made from it stay valid. */
 TN_RT_API void tn_model_free(tn_model*);
@@ -117,27 +136,35 @@ TN_RT_API int tn_model_step(const tn_model*, uint32_t i, tn_step_info* out);
 TN_RT_API int tn_find_input(const tn_model*, const char* name, uint32_t* out);
 TN_RT_API int tn_find_output(const tn_model*, const char* name, uint32_t* out);
 
-/* `options` may be null. Allocates exactly the planned pools, and worker scratch times the number of workers. */
+/* `options` may be null. Allocates exactly the planned pools, and worker scratch times the number
+ * of workers. */
 TN_RT_API int tn_context_create(tn_model*, const tn_context_options* options, tn_context** out);
 TN_RT_API void tn_context_free(tn_context*);
 TN_RT_API uint32_t tn_context_threads(const tn_context*);
 
-/* Copies data of exactly this type in. An input that is not planned keeps its data for later runs; a planned one is
- * consumed by each run. */
-TN_RT_API int tn_set_input(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank, const int64_t* dims, const void* data);
-/* Zero-copy: runs read `data` itself, which must be aligned as tn_model_input says and stay valid while it is bound. */
-TN_RT_API int tn_bind_input(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank, const int64_t* dims, const void* data);
-/* Zero-copy the other way: where the next run will read input i. Counts as giving the input: fill it before tn_run. */
+/* Copies data of exactly this type in. An input that is not planned keeps its data for later runs;
+ * a planned one is consumed by each run. */
+TN_RT_API int tn_set_input(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank,
+                           const int64_t* dims, const void* data);
+/* Zero-copy: runs read `data` itself, which must be aligned as tn_model_input says and stay valid
+ * while it is bound. */
+TN_RT_API int tn_bind_input(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank,
+                            const int64_t* dims, const void* data);
+/* Zero-copy the other way: where the next run will read input i. Counts as giving the input: fill
+ * it before tn_run. */
 TN_RT_API int tn_input_memory(tn_context*, uint32_t i, void** out);
-/* Zero-copy: runs write output i to `data`. Null goes back to the context's own memory. Outputs and inputs that are bound
- * must not overlap. */
-TN_RT_API int tn_bind_output(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank, const int64_t* dims, void* data);
+/* Zero-copy: runs write output i to `data`. Null goes back to the context's own memory. Outputs and
+ * inputs that are bound must not overlap. */
+TN_RT_API int tn_bind_output(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank,
+                             const int64_t* dims, void* data);
 
 /* Runs all steps. After a failure outputs are undefined and the context can run again. */
 TN_RT_API int tn_run(tn_context*);
-/* Where output i stands: the bound memory, the context's own, or the pool. Valid until the next tn_run. */
+/* Where output i stands: the bound memory, the context's own, or the pool. Valid until the next
+ * tn_run. */
 TN_RT_API int tn_output(tn_context*, uint32_t i, const void** out);
-/* Nanoseconds of each step in the last run (0: not taken), one per tn_model_steps. Needs TN_PROFILE. */
+/* Nanoseconds of each step in the last run (0: not taken), one per tn_model_steps. Needs
+ * TN_PROFILE. */
 TN_RT_API int tn_step_times(tn_context*, const uint64_t** nanoseconds, uint32_t* n);
 
 #ifdef __cplusplus
