@@ -2,6 +2,9 @@
 // first compile.
 #include "tenon/plugin.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "cpu.h"
 #include "impl.h"
 #include "tenon/implementation.h"
@@ -12,10 +15,23 @@ namespace target = tenon::llvm_target;
 
 struct LlvmOptions {
   std::string cpu = "native";
+  std::int64_t vector_bytes = 0;
+  std::int64_t vector_registers = 0;
   static constexpr auto fields() {
-    return std::tuple{tenon::Field{
-        "cpu", &LlvmOptions::cpu,
-        "CPU to compile for: `native`, an x86-64 level (`x86-64-v3`), or a name (`znver5`)"}};
+    return std::tuple{
+        tenon::Field{
+            "cpu", &LlvmOptions::cpu,
+            "CPU to compile for: `native`, an x86-64 level (`x86-64-v3`), or a name (`znver5`)"},
+        tenon::Field{"vector_bytes",
+                     &LlvmOptions::vector_bytes,
+                     "schedule for vectors of so many bytes (4: none); 0: the widest of the cpu; "
+                     "others are rounded down to "
+                     "a power of two",
+                     {.min = 0, .max = 64}},
+        tenon::Field{"vector_registers",
+                     &LlvmOptions::vector_registers,
+                     "schedule for so many registers; 0: the cpu's",
+                     {.min = 0, .max = 64}}};
   }
 };
 
@@ -23,7 +39,13 @@ tenon::Result<tenon::TargetFacts> facts(std::string_view name, const tenon::Opti
   tenon::TargetFacts f;
   f.id = name;
   f.with = "tenon.llvm";
-  tenon::Status s = target::resolve_cpu(tenon::read_options<LlvmOptions>(values).cpu, f);
+  const LlvmOptions options = tenon::read_options<LlvmOptions>(values);
+  tenon::Status s = target::resolve_cpu(options.cpu, f);
+  if (options.vector_bytes != 0)
+    f.vector_bytes =
+        std::min(f.vector_bytes, std::bit_floor(static_cast<std::uint32_t>(options.vector_bytes)));
+  if (options.vector_registers != 0)
+    f.vector_registers = static_cast<std::uint32_t>(options.vector_registers);
   if (s) return f;
   tenon::Diags errors = s.errors();
   for (const tenon::OptionValue& o : values)
