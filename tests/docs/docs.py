@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The documents keep their promises. Usage: docs.py <repository> <build> <check>
 
-tour    every command of the README's `sh tour` block runs and exits 0
+tour    every command of the `sh tour` blocks of the README and of sdk/docs/firmware.md runs and exits 0
 yaml    every YAML block that is a whole file (begins with `tenon: 1`) passes `tenon validate`
 links   every relative link of every Markdown file leads somewhere
 rooms   every room has a README of at most 80 lines; every pass says Before, After, Cost
@@ -25,15 +25,16 @@ def blocks(text, info):
 
 
 def tour():
-    (block,) = blocks((root / "README.md").read_text(), "sh tour")
     env = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}")
-    with tempfile.TemporaryDirectory() as where:
-        for line in block.splitlines():
-            command = line.split("#")[0].strip().replace("sdk/examples/", f"{root}/sdk/examples/")
-            if command:
-                r = subprocess.run(command, shell=True, cwd=where, env=env, capture_output=True, text=True)
-                if r.returncode:
-                    bad.append(f"README tour: `{command}` exits {r.returncode}: {r.stderr.strip()[:400]}")
+    for doc in ("README.md", "sdk/docs/firmware.md"):
+        (block,) = blocks((root / doc).read_text(), "sh tour")
+        with tempfile.TemporaryDirectory() as where:
+            for line in block.splitlines():
+                command = re.sub(r"sdk/(examples|firmware)/", rf"{root}/sdk/\1/", line.split("#")[0].strip())
+                if command:
+                    r = subprocess.run(command, shell=True, cwd=where, env=env, capture_output=True, text=True)
+                    if r.returncode:
+                        bad.append(f"{doc}: `{command}` exits {r.returncode}: {r.stderr.strip()[:400]}")
 
 
 def yaml():

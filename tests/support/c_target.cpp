@@ -6,22 +6,13 @@
 
 #include <cstdlib>
 
-#include "tenon/plugin.h"
 #include "tests/support/artefact.h"
+#include "tests/support/registration.h"
 
 namespace tenon::test {
 
 const TargetInfo& c_target() {
-  static const TargetInfo info = [] {
-    void* plugin = dlopen(TENON_BUILD_DIR "/lib/tenon/abi-0/tenon-c.so", RTLD_NOW | RTLD_LOCAL);
-    REQUIRE_MESSAGE(plugin != nullptr, dlerror());
-    auto* entry = reinterpret_cast<void (*)(Registration*)>(dlsym(plugin, "tenon_plugin_entry"));
-    REQUIRE(bool(entry));
-    Registration r;
-    entry(&r);
-    REQUIRE(r.targets.size() == 1);
-    return r.targets[0];
-  }();
+  static const TargetInfo info = registration_of("tenon-c.so").targets.at(0);
   return info;
 }
 

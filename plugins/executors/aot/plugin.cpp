@@ -62,7 +62,7 @@ tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module& m,
   for (const std::string& o : objects) {
     const auto it = out.find(o);
     if (it == out.end())
-      return tenon::Diag{.code = 9063, .what = fmt::format("'{}' is not in the artefact", o)};
+      return tenon::Diag{.code = 9064, .what = fmt::format("'{}' is not in the artefact", o)};
     kernels.assign(reinterpret_cast<const char*>(it->second.data()), it->second.size());
     out.erase(it);
   }

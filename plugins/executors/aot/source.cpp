@@ -158,7 +158,7 @@ class SourceWriter {
   void check_io(const std::vector<ExecIo>& list, const char* from,
                 const std::vector<std::string>& members) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i].planned || list[i].place.bytes == 0) continue;
+      if (list[i].planned || byte_size(list[i].type) == 0u) continue;
       line(fmt::format("if ({}->{} == 0) return {}_NULL;", from, members[i], n_.macro));
       line(fmt::format("if ((uintptr_t){}->{} % {}u != 0) return {}_ALIGN;", from, members[i],
                        list[i].align, n_.macro));
