@@ -100,12 +100,12 @@ std::string header_text(const ExecProgram& p, const Names& n) {
          struct_text(p.outputs, n.outputs, n.prefix + "_outputs", "") +
          accessors(p.inputs, n, "input", n.inputs) + accessors(p.outputs, n, "output", n.outputs);
   out += fmt::format(
-      "#define {0}_NULL (-1)  /* a pointer is null */\n#define {0}_ALIGN (-2) /* an input, output "
-      "or pool is not aligned */\n\n"
-      "/* Runs the model once. 0, one of the two above, or what a kernel gave. Inputs, outputs and "
-      "pools must not overlap;\n"
-      "   the pools belong to the model, so one run at a time. No heap; stack: {1} bytes of "
-      "arguments and what kernels need. */\n"
+      "#define {0}_E_NULL (-1)  /* a pointer is null */\n"
+      "#define {0}_E_ALIGN (-2) /* an input, output or pool is not aligned */\n\n"
+      "/* Runs the model once. 0, one of the two above, or what a kernel gave. Inputs, outputs "
+      "and\n"
+      "   pools must not overlap; the pools belong to the model, so one run at a time. No heap. "
+      "*/\n"
       "int32_t {1}_run(const {1}_inputs* in, {1}_outputs* out);\n\n",
       n.macro, n.prefix);
   out +=

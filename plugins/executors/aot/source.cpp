@@ -132,12 +132,12 @@ class SourceWriter {
         fmt::format("\nint32_t {0}_run(const {0}_inputs* in, {0}_outputs* out) {{\n", n_.prefix);
     if (needs_nothing(p_.steps))
       line("static _Alignas(64) unsigned char nothing[64]; /* where tensors of 0 bytes are */");
-    line(fmt::format("if (in == 0 || out == 0) return {}_NULL;", n_.macro));
+    line(fmt::format("if (in == 0 || out == 0) return {}_E_NULL;", n_.macro));
     check_io(p_.inputs, "in", n_.inputs);
     check_io(p_.outputs, "out", n_.outputs);
     for (std::uint32_t i = 0; i < p_.pools.size(); ++i)
       if (p_.pools[i].bytes > 0)
-        line(fmt::format("if ((uintptr_t){} % {}u != 0) return {}_ALIGN;", array(i),
+        line(fmt::format("if ((uintptr_t){} % {}u != 0) return {}_E_ALIGN;", array(i),
                          p_.pools[i].align, n_.macro));
     copy_images();
     for (std::size_t i = 0; i < p_.inputs.size(); ++i)
@@ -159,8 +159,8 @@ class SourceWriter {
                 const std::vector<std::string>& members) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (list[i].planned || byte_size(list[i].type) == 0u) continue;
-      line(fmt::format("if ({}->{} == 0) return {}_NULL;", from, members[i], n_.macro));
-      line(fmt::format("if ((uintptr_t){}->{} % {}u != 0) return {}_ALIGN;", from, members[i],
+      line(fmt::format("if ({}->{} == 0) return {}_E_NULL;", from, members[i], n_.macro));
+      line(fmt::format("if ((uintptr_t){}->{} % {}u != 0) return {}_E_ALIGN;", from, members[i],
                        list[i].align, n_.macro));
     }
   }

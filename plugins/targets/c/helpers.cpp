@@ -211,81 +211,48 @@ std::string Helpers::operation(ScalarOp op, DType t) {
 
 // T: the type; U: the unsigned type in which it is computed; W: its bits.
 std::string Helpers::integer_body(ScalarOp op, DType t) const {
-  const bool s = is_signed(t);
-  std::string body;
-  switch (op) {
-    case ScalarOp::neg:
-      body = "  return (T)(0u - (U)a);\n";
-      break;
-    case ScalarOp::abs:
-      body = s ? "  return a < 0 ? (T)(0u - (U)a) : a;\n" : "  return a;\n";
-      break;
-    case ScalarOp::bit_not:
-      body = "  return (T)(~(U)a);\n";
-      break;
-    case ScalarOp::add:
-      body = "  return (T)((U)a + (U)b);\n";
-      break;
-    case ScalarOp::sub:
-      body = "  return (T)((U)a - (U)b);\n";
-      break;
-    case ScalarOp::mul:
-      body = "  return (T)((U)a * (U)b);\n";
-      break;
-    case ScalarOp::fma:
-      body = "  return (T)((U)a * (U)b + (U)c);\n";
-      break;
-    case ScalarOp::min:
-      body = "  return a < b ? a : b;\n";
-      break;
-    case ScalarOp::max:
-      body = "  return a > b ? a : b;\n";
-      break;
-    case ScalarOp::bit_and:
-      body = "  return (T)((U)a & (U)b);\n";
-      break;
-    case ScalarOp::bit_or:
-      body = "  return (T)((U)a | (U)b);\n";
-      break;
-    case ScalarOp::bit_xor:
-      body = "  return (T)((U)a ^ (U)b);\n";
-      break;
-    case ScalarOp::shl:
-      body = "  return (U)b >= W ? 0 : (T)((U)a << (U)b);\n";
-      break;
-    case ScalarOp::shr:
-      body = s ? "  return (T)(a >> ((U)b >= W ? W - 1 : (U)b));\n"
-               : "  return (U)b >= W ? 0 : (T)((U)a >> (U)b);\n";
-      break;
-    case ScalarOp::div:
-      body = s ? "  if (b == 0) return 0;\n  if (b == -1) return (T)(0u - (U)a);\n"
-                 "  return (T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));\n"
-               : "  return b == 0 ? 0 : (T)(a / b);\n";
-      break;
-    case ScalarOp::mod:
-      body = s ? "  if (b == 0 || b == -1) return 0;\n  const T r = (T)(a % b);\n"
-                 "  return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);\n"
-               : "  return b == 0 ? 0 : (T)(a % b);\n";
-      break;
-    case ScalarOp::lt:
-      body = "  return a < b;\n";
-      break;
-    case ScalarOp::le:
-      body = "  return a <= b;\n";
-      break;
-    case ScalarOp::gt:
-      body = "  return a > b;\n";
-      break;
-    case ScalarOp::ge:
-      body = "  return a >= b;\n";
-      break;
-    default:
-      TENON_BUG("an operation that refuse() should have refused");
+  struct Row {
+    ScalarOp op;
+    const char *of_signed, *of_unsigned;
+  };
+  static constexpr const char* same = nullptr;
+  static constexpr Row rows[] = {
+      {ScalarOp::neg, "  return (T)(0u - (U)a);\n", same},
+      {ScalarOp::abs, "  return a < 0 ? (T)(0u - (U)a) : a;\n", "  return a;\n"},
+      {ScalarOp::bit_not, "  return (T)(~(U)a);\n", same},
+      {ScalarOp::add, "  return (T)((U)a + (U)b);\n", same},
+      {ScalarOp::sub, "  return (T)((U)a - (U)b);\n", same},
+      {ScalarOp::mul, "  return (T)((U)a * (U)b);\n", same},
+      {ScalarOp::fma, "  return (T)((U)a * (U)b + (U)c);\n", same},
+      {ScalarOp::min, "  return a < b ? a : b;\n", same},
+      {ScalarOp::max, "  return a > b ? a : b;\n", same},
+      {ScalarOp::bit_and, "  return (T)((U)a & (U)b);\n", same},
+      {ScalarOp::bit_or, "  return (T)((U)a | (U)b);\n", same},
+      {ScalarOp::bit_xor, "  return (T)((U)a ^ (U)b);\n", same},
+      {ScalarOp::shl, "  return (U)b >= W ? 0 : (T)((U)a << (U)b);\n", same},
+      {ScalarOp::shr, "  return (T)(a >> ((U)b >= W ? W - 1u : (U)b));\n",
+       "  return (U)b >= W ? 0 : (T)((U)a >> (U)b);\n"},
+      {ScalarOp::div,
+       "  if (b == 0) return 0;\n  if (b == -1) return (T)(0u - (U)a);\n"
+       "  return (T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));\n",
+       "  return b == 0 ? 0 : (T)(a / b);\n"},
+      {ScalarOp::mod,
+       "  if (b == 0 || b == -1) return 0;\n  const T r = (T)(a % b);\n"
+       "  return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);\n",
+       "  return b == 0 ? 0 : (T)(a % b);\n"},
+      {ScalarOp::lt, "  return a < b;\n", same},
+      {ScalarOp::le, "  return a <= b;\n", same},
+      {ScalarOp::gt, "  return a > b;\n", same},
+      {ScalarOp::ge, "  return a >= b;\n", same}};
+  for (const Row& row : rows) {
+    if (row.op != op) continue;
+    std::string body = is_signed(t) || row.of_unsigned == same ? row.of_signed : row.of_unsigned;
+    body = replaced(std::move(body), "(T)", fmt::format("({})", c_type(t)));
+    body = replaced(std::move(body), "const T", fmt::format("const {}", c_type(t)));
+    body = replaced(std::move(body), "(U)", fmt::format("({})", unsigned_type(t)));
+    return replaced(std::move(body), "W", fmt::format("{}u", bits(t)));
   }
-  body = replaced(std::move(body), "(T)", fmt::format("({})", c_type(t)));
-  body = replaced(std::move(body), "const T", fmt::format("const {}", c_type(t)));
-  body = replaced(std::move(body), "(U)", fmt::format("({})", unsigned_type(t)));
-  return replaced(std::move(body), "W", fmt::format("{}u", bits(t)));
+  TENON_BUG("an operation that refuse() should have refused");
 }
 
 std::string Helpers::float_body(ScalarOp op, DType t) {

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstring>
 #include <set>
 
 #include "cpu.h"
 #include "emit.h"
+#include "tenon/vector_options.h"
 
 namespace {
 
@@ -23,44 +23,29 @@ struct COptions {
         tenon::Field{"cpu", &COptions::cpu,
                      "CPU that the code is for: generic, cortex-m4, cortex-m7, cortex-m33, x86-64, "
                      "x86-64-v3"},
-        tenon::Field{
-            "vector_bytes",
-            &COptions::vector_bytes,
-            "schedule for vectors of so many bytes (a power of two; 4: none); 0: the cpu's",
-            {.min = 0, .max = 64}},
+        tenon::Field{"vector_bytes",
+                     &COptions::vector_bytes,
+                     tenon::vector_bytes_doc,
+                     {.min = 0, .max = 64}},
         tenon::Field{"vector_registers",
                      &COptions::vector_registers,
-                     "schedule for so many registers; 0: the cpu's",
+                     tenon::vector_registers_doc,
                      {.min = 0, .max = 64}}};
   }
 };
 
 tenon::Result<tenon::TargetFacts> facts(std::string_view name, const tenon::OptionValues& values) {
   const COptions options = tenon::read_options<COptions>(values);
-  const auto place = [&](std::string_view key) {
-    for (const tenon::OptionValue& o : values)
-      if (o.key == key) return o.loc;
-    return tenon::Loc{};
-  };
   tenon::TargetFacts f;
   f.id = name;
   f.with = "tenon.c";
-  if (tenon::Status s = target::resolve_cpu(options.cpu, f); !s) {
-    tenon::Diags errors = s.errors();
-    for (tenon::Diag& d : errors) d.loc = place("cpu");
-    return errors;
-  }
-  const auto bytes = static_cast<std::uint32_t>(options.vector_bytes);
-  if (bytes != 0 && !std::has_single_bit(bytes))
-    return tenon::Diag{
-        .code = 6106,
-        .loc = place("vector_bytes"),
-        .what = fmt::format("vectors of {} bytes: the number must be a power of two", bytes),
-        .fix = fmt::format("write vector_bytes: {}", std::bit_floor(bytes))};
-  if (bytes != 0) f.vector_bytes = bytes;
-  if (options.vector_registers != 0)
-    f.vector_registers = static_cast<std::uint32_t>(options.vector_registers);
-  return f;
+  tenon::Status s = target::resolve_cpu(options.cpu, f);
+  if (s) s = tenon::apply_vector_options(options.vector_bytes, options.vector_registers, values, f);
+  if (s) return f;
+  tenon::Diags errors = s.errors();
+  for (tenon::Diag& d : errors)
+    if (d.loc == tenon::Loc{}) d.loc = tenon::place_of(values, "cpu");
+  return errors;
 }
 
 tenon::Status check(std::span<const tenon::tir::Kernel* const> kernels,

@@ -2,12 +2,10 @@
 // first compile.
 #include "tenon/plugin.h"
 
-#include <algorithm>
-#include <bit>
-
 #include "cpu.h"
 #include "impl.h"
 #include "tenon/implementation.h"
+#include "tenon/vector_options.h"
 
 namespace {
 
@@ -24,13 +22,11 @@ struct LlvmOptions {
             "CPU to compile for: `native`, an x86-64 level (`x86-64-v3`), or a name (`znver5`)"},
         tenon::Field{"vector_bytes",
                      &LlvmOptions::vector_bytes,
-                     "schedule for vectors of so many bytes (4: none); 0: the widest of the cpu; "
-                     "others are rounded down to "
-                     "a power of two",
+                     tenon::vector_bytes_doc,
                      {.min = 0, .max = 64}},
         tenon::Field{"vector_registers",
                      &LlvmOptions::vector_registers,
-                     "schedule for so many registers; 0: the cpu's",
+                     tenon::vector_registers_doc,
                      {.min = 0, .max = 64}}};
   }
 };
@@ -41,24 +37,19 @@ tenon::Result<tenon::TargetFacts> facts(std::string_view name, const tenon::Opti
   f.with = "tenon.llvm";
   const LlvmOptions options = tenon::read_options<LlvmOptions>(values);
   tenon::Status s = target::resolve_cpu(options.cpu, f);
-  if (options.vector_bytes != 0)
-    f.vector_bytes =
-        std::min(f.vector_bytes, std::bit_floor(static_cast<std::uint32_t>(options.vector_bytes)));
-  if (options.vector_registers != 0)
-    f.vector_registers = static_cast<std::uint32_t>(options.vector_registers);
+  if (s) s = tenon::apply_vector_options(options.vector_bytes, options.vector_registers, values, f);
   if (s) return f;
   tenon::Diags errors = s.errors();
-  for (const tenon::OptionValue& o : values)
-    if (o.key == "cpu")
-      for (tenon::Diag& d : errors) d.loc = o.loc;
+  for (tenon::Diag& d : errors)
+    if (d.loc == tenon::Loc{}) d.loc = tenon::place_of(values, "cpu");
   return errors;
 }
 
 tenon::Result<std::vector<std::byte>> compile(std::span<const tenon::tir::Kernel* const> kernels,
                                               const tenon::TargetFacts& f, unsigned threads) {
-  auto entry = tenon::load_implementation(
-      reinterpret_cast<const void*>(&facts), "llvm/tenon-llvm-impl.so", "tenon_llvm_impl",
-      "install LLVM 19 (libllvm19)");
+  auto entry =
+      tenon::load_implementation(reinterpret_cast<const void*>(&facts), "llvm/tenon-llvm-impl.so",
+                                 "tenon_llvm_impl", "install LLVM 19 (libllvm19)");
   if (!entry) return entry.errors();
   return reinterpret_cast<decltype(&tenon_llvm_impl)>(*entry)()(kernels, f, threads);
 }
