@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenon/diag.h"
+#include "texts.h"
 
 namespace tenon::c_target {
 namespace {
@@ -26,95 +27,6 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
     text.replace(at, what.size(), by);
   return text;
 }
-
-constexpr std::string_view root_text =
-    R"(TNC_INLINE uint64_t $(uint64_t m, int extra, uint64_t* rest) {
-  uint64_t q = 0, r = 0;
-  for (int i = 31 + extra; i >= 0; i--) {
-    r = (r << 2) | (i >= extra ? (m >> (2 * (i - extra))) & 3u : 0u);
-    const uint64_t t = (q << 2) | 1u;
-    q <<= 1;
-    if (r >= t) {
-      r -= t;
-      q |= 1u;
-    }
-  }
-  *rest = r;
-  return q;
-}
-)";
-
-constexpr std::string_view f16_to_f32_text = R"(TNC_INLINE float $(uint16_t h) {
-  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = (h >> 10) & 31u, m = h & 0x3ffu;
-  if (e == 31u) return FROM(sign | 0x7f800000u | (m << 13));
-  if (e == 0u) return FROM(sign | TO((float)m * 0x1p-24f));
-  return FROM(sign | ((e + 112u) << 23) | (m << 13));
-}
-)";
-
-// Below 2^-14 the sum with 0.5 rounds to multiples of 2^-24, which are f16's smallest; above, a
-// carry moves into the exponent.
-constexpr std::string_view f32_to_f16_text = R"(TNC_INLINE uint16_t $(float f) {
-  const uint32_t raw = TO(f), sign = (raw >> 16) & 0x8000u;
-  uint32_t x = raw & 0x7fffffffu;
-  if (x > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-  if (x >= 0x47800000u) return (uint16_t)(sign | 0x7c00u);
-  if (x < 0x38800000u) return (uint16_t)(sign | (TO(FROM(x) + 0.5f) - 0x3f000000u));
-  x += 0xfffu + ((x >> 13) & 1u);
-  return (uint16_t)(sign | ((x - 0x38000000u) >> 13));
-}
-)";
-
-constexpr std::string_view bf16_to_f32_text =
-    R"(TNC_INLINE float $(uint16_t h) { return FROM((uint32_t)h << 16); }
-)";
-
-constexpr std::string_view f32_to_bf16_text = R"(TNC_INLINE uint16_t $(float f) {
-  const uint32_t x = TO(f);
-  if (f != f) return (uint16_t)((x >> 16) | 0x40u);
-  return (uint16_t)((x + 0x7fffu + ((x >> 16) & 1u)) >> 16);
-}
-)";
-
-constexpr std::string_view prelude_text = R"(#include <stdbool.h>
-#include <stdint.h>
-
-/* The numbers depend on IEEE arithmetic without contraction. */
-#if defined(__FAST_MATH__)
-#error "this file needs IEEE arithmetic: compile it without -ffast-math"
-#endif
-#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
-#error "this file needs float arithmetic in float: on 32-bit x86 compile it with -msse2 -mfpmath=sse"
-#endif
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__STRICT_ANSI__)
-#pragma GCC optimize("fp-contract=off")
-#endif
-#ifndef TENON_KERNEL
-#define TENON_KERNEL
-#endif
-#if defined(__GNUC__)
-#define TNC_ANY __attribute__((may_alias))
-#define TNC_INLINE static inline __attribute__((unused))
-#else
-#define TNC_ANY
-#define TNC_INLINE static inline
-#endif
-typedef float TNC_ANY tnc_f32;
-typedef double TNC_ANY tnc_f64;
-typedef uint16_t TNC_ANY tnc_f16;
-typedef uint16_t TNC_ANY tnc_bf16;
-typedef int8_t TNC_ANY tnc_i8;
-typedef int16_t TNC_ANY tnc_i16;
-typedef int32_t TNC_ANY tnc_i32;
-typedef int64_t TNC_ANY tnc_i64;
-typedef uint8_t TNC_ANY tnc_u8;
-typedef uint16_t TNC_ANY tnc_u16;
-typedef uint32_t TNC_ANY tnc_u32;
-typedef uint64_t TNC_ANY tnc_u64;
-typedef uint8_t TNC_ANY tnc_bool;
-)";
 
 }  // namespace
 
@@ -330,15 +242,20 @@ std::string Helpers::root_body(DType t) {
   return body;
 }
 
-// a * b is exact in double. Its sum with c is rounded to odd (the last bit says "there was more"),
-// so that the rounding to float is the only one.
 std::string Helpers::fma_body(DType t) {
-  if (t == DType::f64)
-    return "#if defined(__FMA__) || defined(__aarch64__) || (defined(__ARM_FEATURE_FMA) && "
-           "defined(__ARM_FP) && (__ARM_FP & 8))\n"
-           "  return __builtin_fma(a, b, c);\n#else\n#error \"fma of doubles needs a CPU that has "
-           "it\"\n#endif\n";
   const std::string to = to_bits(DType::f64), of = from_bits(DType::f64);
+  if (t == DType::f64) {
+    const std::string split = add("tnc_split", replaced(std::string(split_text), "TO", to));
+    const std::string shift = add("tnc_shift", std::string(shift_text));
+    const std::string soft =
+        replaced(replaced(std::string(fma_f64_text), "SPLIT", split), "SHIFT", shift);
+    return "#if !defined(TENON_PORTABLE) && (defined(__FMA__) || defined(__aarch64__) || \\\n"
+           "    (defined(__ARM_FEATURE_FMA) && defined(__ARM_FP) && (__ARM_FP & 8)))\n"
+           "  return __builtin_fma(a, b, c);\n#else\n" +
+           replaced(replaced(soft, "TO", to), "OF", of);
+  }
+  // a * b is exact in double. Its sum with c is rounded to odd (the last bit says "there was
+  // more"), so that the rounding to float is the only one.
   return fmt::format(
       "#if !defined(TENON_PORTABLE) && (defined(__FMA__) || defined(__aarch64__) || "
       "defined(__ARM_FEATURE_FMA))\n"
