@@ -183,7 +183,7 @@ def board():
                                                              (model.folder / "firmware.map").read_text(), re.M)}
         for pool, n in used.items():
             expect(sections[f"tenon_{pool}"] == n, f"{model.name}: the map has {sections[f'tenon_{pool}']} bytes of {pool}, fit says {n}")
-        expect(sections["stack"] == 16384 and sections.get("data", 0) + sections.get("bss", 0) == 0,
+        expect(sections["stack"] == 4096 and sections.get("data", 0) + sections.get("bss", 0) == 0,
                f"{model.name}: the program's own memory: {sections}")
         for k, (_, value) in enumerate(model.inputs):
             (model.folder / f"input{k}.bin").write_bytes(np.ascontiguousarray(value).tobytes())
@@ -191,7 +191,7 @@ def board():
         got = [(model.folder / f"output{k}.bin") for k in range(len(want))]
         if expect(r.returncode == 0 and "guards are intact" in r.stdout + r.stderr, f"{model.name}: {r.stdout}{r.stderr}"):
             same(model, [g.read_bytes() for g in got], want)
-        print(f"{model.name}: " + ", ".join(f"{p} {n}" for p, n in used.items()) + f", code {sections['text']}, stack 16384")
+        print(f"{model.name}: " + ", ".join(f"{p} {n}" for p, n in used.items()) + f", code {sections['text']}, stack 4096")
 
 
 WORK.mkdir(parents=True, exist_ok=True)
