@@ -25,7 +25,7 @@ def blocks(text, info):
 
 
 def tour():
-    """One folder for the blocks of one document, in order. `sdk/examples/` is this repository's; PREFIX an installed Tenon."""
+    """One folder for the blocks of one document, in order. `sdk/examples/` and `sdk/firmware/` are this repository's; PREFIX an installed Tenon."""
     with tempfile.TemporaryDirectory() as top:
         prefix = pathlib.Path(top) / "prefix"
         subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, capture_output=True)
@@ -35,7 +35,8 @@ def tour():
             where = pathlib.Path(tempfile.mkdtemp(dir=top))
             for line in commands:
                 n += 1
-                command = re.split(r"\s{2,}#|^#", line)[0].strip().replace("sdk/examples/", f"{root}/sdk/examples/")
+                command = re.split(r"\s{2,}#|^#", line)[0].strip()
+                command = re.sub(r"(?<![\w/])sdk/(examples|firmware)/", rf"{root}/sdk/\1/", command)
                 bin = prefix / "bin" if "PREFIX" in "".join(commands) else build / "bin"
                 env = dict(os.environ, PATH=f"{bin}:{os.environ['PATH']}")
                 r = subprocess.run(command.replace("PREFIX", str(prefix)), shell=True, cwd=where, env=env, capture_output=True, text=True)

@@ -2,13 +2,12 @@
 // agree to the last bit.
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include "core/pipeline/compile.h"
 #include "core/pipeline/index.h"
 #include "core/pipeline/steps/steps.h"
 #include "core/support/files.h"
 #include "tenon/text.h"
+#include "tests/support/agreement.h"
 #include "tests/support/planned.h"
 #include "tests/support/random_graphs.h"
 #include "tests/support/runtime.h"
@@ -44,30 +43,6 @@ std::vector<Tensor> run_artefact(const std::filesystem::path& folder, const Modu
     out.push_back({t, n ? std::vector<std::byte>(b, b + n) : std::vector<std::byte>()});
   }
   return out;
-}
-
-// To the last bit, but for NaN: which of the many NaNs an operation gives is not part of its
-// meaning.
-bool same_but_nan(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!(a[i].type == b[i].type) || a[i].bytes.size() != b[i].bytes.size()) return false;
-    if (a[i].bytes == b[i].bytes) continue;
-    if (a[i].type.dtype != DType::f32) return false;
-    const auto x = a[i].as<float>(), y = b[i].as<float>();
-    for (std::size_t k = 0; k < x.size(); ++k)
-      if (std::memcmp(&x[k], &y[k], sizeof(float)) != 0 && !(std::isnan(x[k]) && std::isnan(y[k])))
-        return false;
-  }
-  return true;
-}
-
-// Integers that floats hold exactly: sums of them do not depend on the order.
-bool exact(const Tensor& t) {
-  if (t.type.dtype != DType::f32) return !is_float(t.type.dtype);
-  for (const float x : t.as<float>())
-    if (x != std::floor(x) || std::fabs(x) > 65536.0f) return false;
-  return true;
 }
 
 }  // namespace

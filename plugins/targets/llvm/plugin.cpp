@@ -5,6 +5,7 @@
 #include "cpu.h"
 #include "impl.h"
 #include "tenon/implementation.h"
+#include "tenon/vector_options.h"
 
 namespace {
 
@@ -12,10 +13,21 @@ namespace target = tenon::llvm_target;
 
 struct LlvmOptions {
   std::string cpu = "native";
+  std::int64_t vector_bytes = 0;
+  std::int64_t vector_registers = 0;
   static constexpr auto fields() {
-    return std::tuple{tenon::Field{
-        "cpu", &LlvmOptions::cpu,
-        "CPU to compile for: `native`, an x86-64 level (`x86-64-v3`), or a name (`znver5`)"}};
+    return std::tuple{
+        tenon::Field{
+            "cpu", &LlvmOptions::cpu,
+            "CPU to compile for: `native`, an x86-64 level (`x86-64-v3`), or a name (`znver5`)"},
+        tenon::Field{"vector_bytes",
+                     &LlvmOptions::vector_bytes,
+                     tenon::vector_bytes_doc,
+                     {.min = 0, .max = 64}},
+        tenon::Field{"vector_registers",
+                     &LlvmOptions::vector_registers,
+                     tenon::vector_registers_doc,
+                     {.min = 0, .max = 64}}};
   }
 };
 
@@ -23,12 +35,13 @@ tenon::Result<tenon::TargetFacts> facts(std::string_view name, const tenon::Opti
   tenon::TargetFacts f;
   f.id = name;
   f.with = "tenon.llvm";
-  tenon::Status s = target::resolve_cpu(tenon::read_options<LlvmOptions>(values).cpu, f);
+  const LlvmOptions options = tenon::read_options<LlvmOptions>(values);
+  tenon::Status s = target::resolve_cpu(options.cpu, f);
+  if (s) s = tenon::apply_vector_options(options.vector_bytes, options.vector_registers, values, f);
   if (s) return f;
   tenon::Diags errors = s.errors();
-  for (const tenon::OptionValue& o : values)
-    if (o.key == "cpu")
-      for (tenon::Diag& d : errors) d.loc = o.loc;
+  for (tenon::Diag& d : errors)
+    if (d.loc == tenon::Loc{}) d.loc = tenon::place_of(values, "cpu");
   return errors;
 }
 

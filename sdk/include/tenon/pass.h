@@ -4,6 +4,7 @@
 #define TENON_PASS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ class PassContext {
   virtual void report(Diag d) = 0;
   /// A count for --timing and --print-after, e.g. count("folded", 12).
   virtual void count(std::string name, std::int64_t n) = 0;
+  /// Bytes that every plan of `m` needs at least, all pools together, in the memory that the
+  /// pipeline configures: for passes that change what is live when. Nothing where that is not known:
+  /// before `lower`, or without a pipeline.
+  virtual std::optional<std::uint64_t> memory_bound(const Module&) const { return std::nullopt; }
 };
 
 /// Facts are named properties of a module. Core facts are predicates recomputed on the module,

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Models compiled ahead of time to C. Usage: firmware.py <tenon> <work folder> <check>
+
+host     by gcc of this machine (and clean by clang): outputs bitwise equal to the graph executor with the same schedule; pools of
+         exactly the planned size suffice, and their last bytes are used: one granule less would not do
+board    on the Cortex-M7 of QEMU, every model that fits: outputs bitwise equal, guards intact, memory as `tenon fit` says
+
+With TENON_SHARED (default ../shared) the models of tests/models are taken, always the small network.
+"""
+import ctypes, json, os, pathlib, re, shutil, subprocess, sys
+
+import numpy as np
+
+TENON, WORK, CHECK = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("TENON_SHARED", ROOT.parent / "shared"))
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wconversion"]
+POISON, GUARD = 0xA5, 64
+# Name, file, does it fit the board? BlazeFace and UltraFace are real networks of 400 KiB and 1.2 MiB.
+MODELS = [
+    ("mnist_cntk", "onnx/mnist_cntk.onnx", True), ("blazeface_front_128", "onnx/blazeface_front_128.onnx", True),
+    ("mobilenetv2", "gen/mobilenetv2.onnx", False), ("squeezenet_rand", "gen/squeezenet_rand.onnx", False),
+    ("resnet50_rand", "gen/resnet50_rand.onnx", False), ("ultraface_rfb_320", "onnx/ultraface_rfb_320.onnx", True),
+    ("mlp_784_b32", "gen/mlp_784.onnx", False),
+]
+POOLS = """pools:
+  ram:    {granule: 64, access: {cpu: rw}}
+  rodata: {granule: 64, access: {cpu: r}, holds: [constants]}
+  worker: {granule: 64, access: {cpu: rw}, holds: [worker]}
+"""
+# The schedule of a Cortex-M7: scalars, 32 registers.
+GRAPH = "tenon: 1\ntargets: {cpu: {with: llvm, cpu: native, vector_bytes: 4, vector_registers: 32}}\n" + POOLS
+AOT = "tenon: 1\ntargets: {cpu: {with: c, cpu: cortex-m7}}\n" + POOLS
+bad = []
+
+
+def run(*args, **kw):
+    r = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=900, **kw)
+    if r.returncode:
+        bad.append(f"{' '.join(map(str, args))[:300]}: exit {r.returncode}: {(r.stdout + r.stderr).strip()[:1500]}")
+    return r
+
+
+def expect(ok, what):
+    if not ok:
+        bad.append(what)
+    return ok
+
+
+class Model:
+    """A model, its inputs, and what the graph executor of this machine makes of them."""
+
+    def __init__(self, name, path, shapes, inputs):
+        self.name, self.path, self.shapes, self.inputs = name, path, shapes, inputs
+        self.folder = WORK / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+
+    def compile(self, out, *args):
+        return run(TENON, "compile", self.path, *self.shapes, "-o", self.folder / out, *args).returncode == 0
+
+    def expected(self):
+        (self.folder / "graph.yaml").write_text(GRAPH)
+        if not self.compile("graph", "--board", self.folder / "graph.yaml"):
+            return None
+        given = []
+        for k, (name, value) in enumerate(self.inputs):
+            np.save(self.folder / f"in{k}.npy", value)
+            given += ["--input", f"{name}={self.folder / f'in{k}.npy'}"]
+        run(TENON, "run", self.folder / "graph", *given, "--output", self.folder / "want")
+        shutil.rmtree(self.folder / "graph", ignore_errors=True)
+        return [np.load(f) for f in sorted((self.folder / "want").glob("out_*.npy"))]
+
+
+def small():
+    rng = np.random.default_rng(1)
+    return Model("small_cnn", ROOT / "sdk/examples/small_cnn.tir", [], [("image", rng.standard_normal((1, 3, 64, 64), np.float32))])
+
+
+def shared(name, file):
+    path = SHARED / "models" / file
+    if file.startswith("gen/"):
+        path = WORK / file
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            run(sys.executable, SHARED / "peer/gen_models.py", path.parent)
+    folder = SHARED / "models/expected" / name
+    io = json.loads((folder / "io.json").read_text())
+    shapes = [a for i in io["inputs"] for a in ("--shape", f"{i['name']}={'x'.join(map(str, i['dims']))}")]
+    return Model(name, path, shapes, [(i["name"], np.load(folder / i["file"])) for i in io["inputs"]])
+
+
+def models(only_fitting):
+    """One after another: each takes its time."""
+    yield small()
+    for name, file, fits in MODELS if SHARED.is_dir() else []:
+        if fits or not only_fitting:
+            yield shared(name, file)
+
+
+def same(model, got, want):
+    """Bitwise; NaN is NaN."""
+    for k, (g, w) in enumerate(zip(got, want, strict=True)):
+        g = np.frombuffer(g, w.dtype).reshape(w.shape)
+        ok = (g.view(f"u{w.itemsize}") == w.view(f"u{w.itemsize}")) | ((g != g) & (w != w))
+        far = np.linalg.norm(g.astype(np.float64) - w) / max(np.linalg.norm(w.astype(np.float64)), 1e-30)
+        expect(ok.all(), f"{model.name}: output {k}: {np.count_nonzero(~ok)} of {w.size} elements differ, relative L2 {far:.3g}")
+
+
+def pools_of(header):
+    return {m[1]: int(m[2]) for m in re.finditer(r"#define TENON_MODEL_POOL_(\w+)_BYTES (\d+)u", header)}
+
+
+def run_here(model, want, optimise):
+    """Builds model.c with the pools in memory of ours, guards around; runs it; gives what it wrote."""
+    out = model.folder / "aot"
+    header = (out / "model.h").read_text()
+    pools = {p: n for p, n in pools_of(header).items() if n and p != "RODATA"}
+    shim = "".join(f"unsigned char* test_{p};\n#define TENON_MODEL_POOL_{p}_ADDRESS test_{p}\n" for p in pools) + '#include "model.c"\n'
+    (model.folder / "shim.c").write_text(shim)
+    so = model.folder / "model.so"
+    if run("gcc", *STRICT, optimise, "-shared", "-fPIC", f"-I{out}", model.folder / "shim.c", "-o", so, "-Wl,-z,defs", "-lc").returncode:
+        return
+    lib = ctypes.CDLL(str(so))
+    memory = {}
+    for p, n in pools.items():
+        raw = np.full(n + 3 * GUARD, POISON, np.uint8)
+        at = GUARD - raw.ctypes.data % GUARD
+        memory[p] = (raw, at, n)
+        ctypes.c_void_p.in_dll(lib, f"test_{p}").value = raw.ctypes.data + at
+    values = [np.ascontiguousarray(v) for _, v in model.inputs]
+    results = [np.empty(w.shape, w.dtype) for w in want]
+    table = lambda arrays: (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))
+    for again in range(2):
+        expect(lib.tenon_model_run(table(values), table(results)) == 0, f"{model.name}: the run failed")
+    same(model, [r.tobytes() for r in results], want)
+    for p, (raw, at, n) in memory.items():
+        expect((raw[:at] == POISON).all() and (raw[at + n:] == POISON).all(), f"{model.name}: bytes outside pool {p} were written")
+        used = np.flatnonzero(raw[at:at + n] != POISON)[-1] + 1
+        # A worker's scratch is sized for the largest block that a kernel may make; a model need not make one.
+        expect(n - used < 64 or p == "WORKER", f"{model.name}: pool {p} has {n} bytes, of which {used} are used")
+    wrong = table([np.empty(v.nbytes + 1, np.uint8)[1:] for v in values])
+    expect(lib.tenon_model_run(wrong, table(results)) == -2, f"{model.name}: a misaligned input was not refused")
+    expect(lib.tenon_model_run(None, table(results)) == -1, f"{model.name}: a null pointer was not refused")
+    p, (raw, at, n) = next(iter(memory.items()))
+    ctypes.c_void_p.in_dll(lib, f"test_{p}").value = raw.ctypes.data + at + 4
+    expect(lib.tenon_model_run(table(values), table(results)) == -2, f"{model.name}: a misaligned pool was not refused")
+
+
+def host():
+    for model in models(only_fitting=False):
+        (model.folder / "aot.yaml").write_text(AOT)
+        want = model.expected()
+        if want is None or not model.compile("aot", "-p", "aot-c", "--board", model.folder / "aot.yaml", "--set", "io=caller",
+                                             "--set", "emit.name=model"):
+            continue
+        files = {f.name for f in (model.folder / "aot").iterdir()}
+        expect(files >= {"model.c", "model.h"} and "kernels.c" not in files, f"{model.name}: files {sorted(files)}")
+        heavy = (model.folder / "aot/model.c").stat().st_size > 50e6
+        run_here(model, want, "-O1" if heavy else "-O2")
+        run("clang", *STRICT, "-fsyntax-only", "-DTENON_STEP_TRACE", model.folder / "aot/model.c")
+        print(f"{model.name}: model.c {(model.folder / 'aot/model.c').stat().st_size} bytes")
+        shutil.rmtree(model.folder)
+
+
+ARM = ["-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard"]
+QEMU = ["qemu-system-arm", "-M", "mps2-an500", "-cpu", "cortex-m7", "-nographic", "-semihosting-config", "enable=on,target=native"]
+
+
+def board():
+    for model in models(only_fitting=True):
+        want = model.expected()
+        if want is None or not model.compile("aot", "-p", "aot-c", "--set", "emit.name=model"):
+            continue
+        fit = json.loads(run(TENON, "fit", model.path, *model.shapes, "-p", "aot-c", "--json").stdout)
+        used = {p["pool"]: p["used"] for p in fit["pools"]}
+        elf, sdk = model.folder / "firmware.elf", ROOT / "sdk/firmware"
+        run("arm-none-eabi-gcc", *ARM, *STRICT, "-O2", f"-I{model.folder / 'aot'}", "-nostartfiles", "-T", sdk / "mps2-an500.ld",
+            sdk / "startup.c", sdk / "main.c", model.folder / "aot/model.c", f"-Wl,-Map={model.folder / 'firmware.map'}", "-o", elf)
+        if not elf.exists():
+            continue
+        sections = {m[1]: int(m[2], 16) for m in re.finditer(r"^\.(\w+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)",
+                                                             (model.folder / "firmware.map").read_text(), re.M)}
+        for pool, n in used.items():
+            expect(sections[f"tenon_{pool}"] == n, f"{model.name}: the map has {sections[f'tenon_{pool}']} bytes of {pool}, fit says {n}")
+        expect(sections["stack"] == 4096 and sections.get("data", 0) + sections.get("bss", 0) == 0,
+               f"{model.name}: the program's own memory: {sections}")
+        for k, (_, value) in enumerate(model.inputs):
+            (model.folder / f"input{k}.bin").write_bytes(np.ascontiguousarray(value).tobytes())
+        r = run(*QEMU, "-kernel", elf, cwd=model.folder)
+        got = [(model.folder / f"output{k}.bin") for k in range(len(want))]
+        if expect(r.returncode == 0 and "guards are intact" in r.stdout + r.stderr, f"{model.name}: {r.stdout}{r.stderr}"):
+            same(model, [g.read_bytes() for g in got], want)
+        print(f"{model.name}: " + ", ".join(f"{p} {n}" for p, n in used.items()) + f", code {sections['text']}, stack 4096")
+
+
+WORK.mkdir(parents=True, exist_ok=True)
+{"host": host, "board": board}[CHECK]()
+print("\n".join(bad) or f"firmware {CHECK}: ok")
+sys.exit(bool(bad))
