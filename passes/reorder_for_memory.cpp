@@ -228,34 +228,36 @@ Order as_late_as_possible(const Graph& g, const Order& order) {
   return out;
 }
 
+void arrange(Body& body, const std::vector<const Node*>& nodes, const Order& order) {
+  for (std::size_t k = 0; k < order.size(); ++k) body.nodes[k] = nodes[order[k]];
+}
+
 /// Before: every branch of the network runs as far as the exporter wrote it, all their values live.
 /// After:  the order of the body, of a few that are tried, in which least bytes live at once.
-/// Law: a permutation in which makers precede readers computes the same; the order that was there
-/// is one of the candidates, so the most bytes live at once never grow.
-/// Cost: O((nodes + edges) log nodes).
+/// Law: a permutation in which makers precede readers computes the same. After `lower` the host
+/// measures what every plan needs, in-place pairs and pools included; before it, sizes and last
+/// readers decide. The order that was there is one of the candidates, so the measure never grows.
+/// Cost: O((nodes + edges) log nodes), and one measure per order.
 /// Not here: bodies inside an `if`; recomputing a value to keep it out of memory.
 Status run(Module& m, PassContext& ctx) {
   Function* f = m.function("main");
   if (!f || !f->body.entry) return {};
   const Graph g(m, f->body);
+  const std::vector<const Node*> nodes = f->body.nodes;
+  const auto measure = [&](const Order& o) {
+    arrange(f->body, nodes, o);
+    return ctx.memory_bound(m).value_or(peak_of(g, o));
+  };
   Order best(g.size());
   std::iota(best.begin(), best.end(), 0u);
-  const std::uint64_t before = peak_of(g, best);
-  std::uint64_t peak = before;
-  const auto consider = [&](Order o) {
-    const std::uint64_t p = peak_of(g, o);
-    if (p < peak) peak = p, best = std::move(o);
-  };
-  consider(as_late_as_possible(g, best));
-  consider(least_growth(g, false));
-  consider(least_growth(g, true));
-  consider(as_late_as_possible(g, least_growth(g, false)));
-  ctx.count("bytes live before", static_cast<std::int64_t>(before));
-  ctx.count("bytes live after", static_cast<std::int64_t>(peak));
-  if (peak == before) return {};
-  std::vector<const Node*> nodes;
-  for (std::uint32_t i : best) nodes.push_back(f->body.nodes[i]);
-  f->body.nodes = std::move(nodes);
+  const std::uint64_t before = measure(best);
+  std::uint64_t after = before;
+  for (Order o : {as_late_as_possible(g, best), least_growth(g, false), least_growth(g, true),
+                  as_late_as_possible(g, least_growth(g, false))})
+    if (const std::uint64_t bytes = measure(o); bytes < after) after = bytes, best = std::move(o);
+  arrange(f->body, nodes, best);
+  ctx.count("bytes needed before", static_cast<std::int64_t>(before));
+  ctx.count("bytes needed after", static_cast<std::int64_t>(after));
   return {};
 }
 

@@ -9,6 +9,9 @@
 
 #include "core/diag/render.h"
 #include "core/pipeline/slots.h"
+#include "core/pipeline/steps/planning.h"
+#include "core/program/normalise.h"
+#include "core/storage/request.h"
 #include "tenon/text.h"
 
 namespace tenon {
@@ -16,8 +19,9 @@ namespace {
 
 class Context final : public PassContext {
  public:
-  Context(const OptionValues& options, Diags* reports, TimedScope* timed)
-      : options_(options), reports_(reports), timed_(timed) {}
+  Context(const OptionValues& options, Diags* reports, TimedScope* timed,
+          const MemoryConfig* memory)
+      : options_(options), reports_(reports), timed_(timed), memory_(memory) {}
   const OptionValues& options() const override { return options_; }
   void report(Diag d) override {
     if (d.severity == Severity::error)
@@ -27,11 +31,22 @@ class Context final : public PassContext {
   void count(std::string name, std::int64_t n) override {
     if (timed_) timed_->count(std::move(name), n);
   }
+  std::optional<std::uint64_t> memory_bound(const Module& m) const override {
+    if (!memory_) return std::nullopt;
+    Module copy = m.clone();
+    make_outputs_ownable(copy);  // as `plan` does
+    const auto input = planning_input(copy, *memory_);
+    if (!input) return std::nullopt;
+    std::uint64_t sum = 0;
+    for (const std::uint64_t bound : pool_bounds(input->request)) sum += bound;
+    return sum;
+  }
 
  private:
   const OptionValues& options_;
   Diags* reports_;
   TimedScope* timed_;
+  const MemoryConfig* memory_;
 };
 
 Diag thrown(std::string_view who, std::string_view what) {
@@ -214,7 +229,7 @@ class Runner {
     }
     const auto impl = index_.find(SlotKind::pass, step.name, step.loc);
     if (!impl) return impl.errors();
-    Context context(step.use.options, &c_.reports, &timed);
+    Context context(step.use.options, &c_.reports, &timed, &c_.config.memory);
     return checked_step(c_.module, facts_, contract_of(*impl->pass), timed.parts(),
                         [&] { return impl->pass->run(c_.module, context); });
   }
@@ -241,7 +256,7 @@ Status run_pass(Module& m, const PassInfo& pass, const OptionValues& options, Di
   const FactContext context;
   Facts facts(m, context);
   std::vector<TimedPart> parts;
-  Context pass_context(options, reports, nullptr);
+  Context pass_context(options, reports, nullptr, nullptr);
   Status s = checked_step(m, facts, contract, parts, [&] { return pass.run(m, pass_context); });
   Step step;
   step.id = step.name = pass.id;

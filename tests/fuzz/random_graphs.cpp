@@ -33,10 +33,14 @@ void count(const Module& m, const Planned& greedy, const Planned& naive, Totals&
   t.empty += empty;
 }
 
-struct NoContext final : PassContext {
+struct Measured final : PassContext {
   const OptionValues& options() const override { return none; }
   void report(Diag) override {}
   void count(std::string, std::int64_t) override {}
+  std::optional<std::uint64_t> memory_bound(const Module& m) const override {
+    Module copy = m.clone();
+    return plan_module(copy, {}).bound("ram");
+  }
   OptionValues none;
 };
 
@@ -57,7 +61,7 @@ TEST_CASE("random graphs: reordered for memory they compute the same and need no
     REQUIRE_MESSAGE(expected, text(expected.status()));
     lower_trivially(m);
     Module reordered = m.clone();
-    NoContext context;
+    Measured context;
     REQUIRE(reorder->run(reordered, context));
     const Planned before = plan_module(m, {}), after = plan_module(reordered, {});
     auto run = run_reference(reordered, after.program, in);
