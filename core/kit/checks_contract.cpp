@@ -1,4 +1,5 @@
-// The contract of the C boundary: the table, strides, no writes, the same answer always.
+// The contract of the C boundary: strides, no writes, the same answer always. (The host checks the
+// table of options when it loads a planner.)
 #include <alloca.h>
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 
 #include <atomic>
 #include <memory>
-#include <set>
 #include <thread>
 
 #include "core/kit/isolated.h"
@@ -19,26 +19,6 @@
 
 namespace tenon::kit {
 namespace {
-
-std::string table(const Subject& s) {
-  const tn_planner& p = *s.planner.planner;
-  if (p.struct_size < sizeof(tn_planner)) return fmt::format("struct_size is {}", p.struct_size);
-  if (!p.doc || !*p.doc) return "it has no line of documentation";
-  if (p.n_options && !p.options) return fmt::format("{} options at a null address", p.n_options);
-  std::set<std::string> seen;
-  for (std::uint32_t i = 0; i < p.n_options; ++i) {
-    const tn_option& o = p.options[i];
-    if (!o.key || !*o.key) return fmt::format("option {} has no key", i);
-    if (!seen.insert(o.key).second) return fmt::format("option '{}' stands twice", o.key);
-    static const std::set<std::string> types{"bool", "int", "float", "string", "enum", "bytes"};
-    if (!o.type || !types.contains(o.type)) return fmt::format("option '{}' has no type", o.key);
-    if (!o.doc || !*o.doc) return fmt::format("option '{}' has no documentation", o.key);
-    const std::string dflt = o.dflt ? o.dflt : "";
-    if (std::string(o.type) != "string" && !planner_options(p, {{o.key, dflt}}, {}))
-      return fmt::format("option '{}': its default '{}' is not of its type and range", o.key, dflt);
-  }
-  return "";
-}
 
 /// Requests as the boundary checks ask them.
 std::vector<StorageRequest> sample() {
@@ -157,8 +137,7 @@ std::string threads(const Subject& s) {
 }  // namespace
 
 std::vector<Check> contract_checks() {
-  return {{"table", "the planner's table and options are well formed", 10, table},
-          {"strides", "longer tokens and pools, as of a newer host, change nothing", 120, strides},
+  return {{"strides", "longer tokens and pools, as of a newer host, change nothing", 120, strides},
           {"read-only", "the request is not written, nothing past it is read", 120, read_only},
           {"determinism", "every process gives the same plans; 20 are tried", 600, determinism},
           {"threads", "two threads give the plans of one", 300, threads}};
