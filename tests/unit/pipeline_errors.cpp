@@ -79,7 +79,7 @@ TEST_CASE("errors: the whole message, as people see it") {
             "  |\n"
             "2 | board: hots  # error: no board is called 'hots'\n"
             "  |        ^^^^ did you mean 'host'?\n"
-            "  = boards that ship: host, stm32h743\n"
+            "  = boards that ship: host, mps2-an500, stm32h743\n"
             "  = a path has a '/' or ends in .yaml\n"
             "  = help: tenon explain TN2111\n");
 }
