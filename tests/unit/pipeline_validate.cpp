@@ -40,7 +40,6 @@ TEST_CASE("validate: what ships is valid; an absent target plugin is a warning")
   const DiskFiles disk;
   const std::vector<std::string> share{std::string(TENON_SOURCE_DIR) + "/pipelines"};
   TableIndex index = usual_index();
-  index.add(SlotKind::planner, "tenon.auto");
   index.add(SlotKind::executor, "tenon.aot");
   for (const std::string& p : pipeline_names(disk, share)) {
     const auto host =
