@@ -162,9 +162,11 @@ void add_compare(CLI::App& app, Context& ctx) {
          "Folder with io.json {inputs: [{name, file}], outputs: [...]} and the .npy files it names")
       ->required();
   app.add_option("--threads", a->threads_run, "Workers of the run")->capture_default_str();
-  app.add_option("--rtol", a->rtol, "Relative tolerance")->capture_default_str();
-  app.add_option("--atol", a->atol, "Absolute tolerance")->capture_default_str();
-  app.add_option("--rel-l2", a->rel_l2, "Judge by the relative L2 distance instead, at most this");
+  const CLI::Range tolerance(0.0, 1e300);  // NaN and infinity would judge nothing
+  app.add_option("--rtol", a->rtol, "Relative tolerance")->capture_default_str()->check(tolerance);
+  app.add_option("--atol", a->atol, "Absolute tolerance")->capture_default_str()->check(tolerance);
+  app.add_option("--rel-l2", a->rel_l2, "Judge by the relative L2 distance instead, at most this")
+      ->check(tolerance);
   app.add_flag("--json", a->json, "Machine-readable, alone on stdout");
   app.footer("Exit code 1 when an output differs.");
   app.callback([a, &ctx] { run(ctx, *a); });

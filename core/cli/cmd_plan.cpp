@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "core/cli/commands.h"
 #include "core/cli/planning.h"
@@ -28,6 +29,12 @@ int solve_verb(Context& ctx, const SolveArgs& a) {
   if (!pools) return ctx.report(pools.errors());
   auto request = read_request(a.request, *pools);
   if (!request) return ctx.report(request.errors());
+  for (const std::string& out : {a.output, a.save_request})
+    if (std::error_code ec; !out.empty() && std::filesystem::equivalent(out, a.request, ec))
+      return ctx.report(Diag{.code = 2002,
+                             .loc = {out, 0, 0},
+                             .what = "is the request itself; it is not overwritten",
+                             .fix = "name another file"});
   auto chosen = choose_planner(ctx, a.planner);
   if (!chosen) return ctx.report(chosen.errors());
   auto given = name_values(a.set, "--set");
@@ -63,16 +70,6 @@ int solve_verb(Context& ctx, const SolveArgs& a) {
   say(fmt::format("planner {} {}{}\n", plan.planner, plan.version,
                   plan.optimal ? ", optimal" : ""));
   return 0;
-}
-
-/// The laws about slots (TN4001 to 4010) blame a planner; a plan from a file has its file to
-/// correct.
-Diags about_file(Diags all, const std::string& path) {
-  for (Diag& d : all) {
-    if (d.loc.file.empty()) d.loc.file = path;
-    if (d.code >= 4001 && d.code <= 4010) d.fix = "correct the plan, or plan again";
-  }
-  return all;
 }
 
 struct CheckArgs {
@@ -119,7 +116,9 @@ void add_plan(CLI::App& app, Context& ctx) {
   solve->add_option("--planner", a->planner, "Planner by id, or a plugin file (./x.so)")
       ->capture_default_str();
   solve->add_option("--pool", a->pools, pool_help);
-  solve->add_option("--work", a->work, "Budget in work units")->capture_default_str();
+  solve->add_option("--work", a->work, "Budget in work units")
+      ->check(work_range)
+      ->capture_default_str();
   solve->add_option("--deadline", a->deadline,
                     "Budget in wall time, e.g. 10s; the plan is then not reproducible");
   solve->add_option("--set", a->set, "Option of the planner, KEY=VALUE");

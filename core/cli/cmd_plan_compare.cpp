@@ -58,7 +58,8 @@ Row run(const StorageRequest& r, const PlannerInfo& p, SolveSettings settings, P
   if (solved) {
     row.plan = std::move(solved->plan);
   } else {
-    row.refusal = solved.errors()[0].what;
+    const Diag& d = solved.errors()[0];
+    row.refusal = d.what + (d.notes.empty() ? "" : ": " + d.notes[0]);
     row.code = solved.errors()[0].code;
   }
   return row;
@@ -135,12 +136,17 @@ int compare_verb(Context& ctx, const CompareArgs& a) {
     if (!d) return ctx.report(d.errors());
     settings.deadline = *d;
   }
+  const std::vector<std::string> names = names_of(*session, a.planners);
+  if (names.empty())
+    return ctx.report(Diag{.code = 2151,
+                           .what = "--planners names no planner",
+                           .fix = "write all, or ids or plugin files with commas between"});
   std::vector<Row> rows;
   Progress progress;
-  for (const std::string& name : names_of(*session, a.planners)) {
-    auto p = session->planner(name);
-    if (!p) return ctx.report(p.errors());
-    rows.push_back(run(request->request, **p, settings, progress));
+  for (const std::string& name : names) {
+    auto chosen = choose_planner(ctx, name);
+    if (!chosen) return ctx.report(chosen.errors());
+    rows.push_back(run(request->request, *chosen->planner, settings, progress));
   }
   progress.say("");
   sort_by_rank(rows);
@@ -158,10 +164,13 @@ void add_plan_compare(CLI::App& plan, Context& ctx) {
   auto* compare = plan.add_subcommand("compare", "Planners beside each other on one request");
   auto a = std::make_shared<CompareArgs>();
   compare->add_option("REQUEST", a->request, "Request (.json or .csv)")->required();
-  compare->add_option("--planners", a->planners, "all, or ids with commas between")
+  compare
+      ->add_option("--planners", a->planners,
+                   "all, or ids or plugin files (./x.so) with commas between")
       ->capture_default_str();
   compare->add_option("--pool", a->pools, pool_help);
   compare->add_option("--work", a->work, "Budget of each in work units (10 ns)")
+      ->check(work_range)
       ->capture_default_str();
   compare->add_option("--deadline", a->deadline, "Budget of each in wall time, e.g. 10s");
   compare->add_flag("--json", a->json, "The table as JSON");

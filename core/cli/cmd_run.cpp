@@ -150,8 +150,9 @@ void add_run(CLI::App& app, Context& ctx) {
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   app.add_flag("--poison", a->poison, "Fill pools with NaN before each run and guard their ends");
-  app.add_flag("--verify", a->verify,
-               "Check the constants against their checksums too; the rest is always checked");
+  app.add_flag(
+      "--verify", a->verify,
+      "Check the constants against their checksums too; program and kernels are always checked");
   app.add_flag("--profile", a->profile, "Show the time of each step");
   app.add_flag("--json", a->json, "Machine-readable, alone on stdout");
   app.footer("Example:\n  tenon run out --input input=cat.npy --output results --threads 2");

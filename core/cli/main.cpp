@@ -1,6 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -87,9 +90,7 @@ int run(int argc, char** argv, Context& ctx) {
   return ctx.exit_code;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int guarded_run(int argc, char** argv) {
   Context ctx;
   ctx.json_errors = json_wanted(argc, argv);
   try {
@@ -104,4 +105,48 @@ int main(int argc, char** argv) {
              .what = fmt::format("an exception reached the command line: {}", e.what()),
              .fix = "this is a bug of Tenon: please report it"});
   }
+}
+
+// A plugin that ends or crashes the process must not look like success: exit code 4 and a line.
+bool returned = false;  // from run(): what ends the process before that is a plugin
+
+void last_words(const char* what) {
+  constexpr const char* fix =
+      "\n  = try: a plugin did this, or Tenon itself: leave out the plugins that do not ship, "
+      "`tenon "
+      "kit run` checks a planner\n";
+  // Nothing here may allocate or lock: it also runs in signal handlers.
+  for (const char* part : {"error[TN1015]: the process was ended by ", what, fix})
+    if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
+}
+
+extern "C" void on_crash(int signal) {
+  last_words(signal == SIGSEGV   ? "a crash (SIGSEGV)"
+             : signal == SIGABRT ? "a crash (SIGABRT)"
+             : signal == SIGFPE  ? "a crash (SIGFPE)"
+             : signal == SIGBUS  ? "a crash (SIGBUS)"
+                                 : "a crash (SIGILL)");
+  _exit(4);
+}
+
+extern "C" void on_exit_early() {
+  if (returned) return;
+  last_words("a call of exit()");
+  _exit(4);
+}
+
+void watch_the_end() {
+  std::atexit(on_exit_early);
+#if !defined(__SANITIZE_ADDRESS__)
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL}) std::signal(signal, on_crash);
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  watch_the_end();
+  const int code = guarded_run(argc, argv);
+  returned = true;
+  return code;
 }

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "core/storage/judge.h"
 #include "core/support/files.h"
 
 namespace tenon::cli {
@@ -24,6 +25,14 @@ Result<RequestFile> read_request(const std::string& path, const std::vector<Stor
   return load_request(*text, path, storage_format(path), pools);
 }
 
+Diags about_file(Diags all, const std::string& path) {
+  for (Diag& d : all) {
+    if (d.loc.file.empty()) d.loc.file = path;
+    if (d.code >= 4001 && d.code <= 4010) d.fix = "correct the plan, or plan again";
+  }
+  return all;
+}
+
 Result<Planned> load_planned(const std::string& folder) {
   auto request = read_request(join_path(folder, "request.json"), {});
   if (!request) return request.errors();
@@ -32,6 +41,7 @@ Result<Planned> load_planned(const std::string& folder) {
   if (!text) return text.errors();
   auto plan = load_plan(*text, path, StorageFormat::json, *request);
   if (!plan) return plan.errors();
+  if (Status s = judge_plan(request->request, *plan); !s) return about_file(s.errors(), path);
   return Planned{std::move(*request), std::move(*plan)};
 }
 
@@ -39,7 +49,7 @@ Result<std::chrono::milliseconds> duration_from(std::string_view text) {
   double n = 0;
   auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
   const std::string_view unit(p, static_cast<std::size_t>(text.data() + text.size() - p));
-  if (ec != std::errc() || n <= 0 || n > 1e9 || (unit != "s" && unit != "ms" && !unit.empty()))
+  if (ec != std::errc() || !(n > 0 && n <= 1e9) || (unit != "s" && unit != "ms" && !unit.empty()))
     return Diag{.code = 2151,
                 .loc = {},
                 .what = fmt::format("'{}' is not a time", text),

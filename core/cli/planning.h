@@ -2,6 +2,7 @@
 #ifndef TENON_CORE_CLI_PLANNING_H
 #define TENON_CORE_CLI_PLANNING_H
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -20,10 +21,17 @@ inline constexpr const char* pool_help =
     "NAME:SIZE (bytes, KiB, MiB), may be repeated; CSV: the pools, without it one pool p0 without "
     "capacity; JSON: another capacity of a pool of the request";
 
+/// Of --work.
+inline const CLI::Range work_range(1.0, 9e18);
+
 /// Pools from --pool NAME:SIZE.
 Result<std::vector<StoragePool>> pools_from(const std::vector<std::string>& texts);
 Result<RequestFile> read_request(const std::string& path, const std::vector<StoragePool>& pools);
-/// A request and its plan: request.json and plan.json of a folder.
+/// The laws about slots (TN4001 to 4010) blame a planner; a plan from a file has its file to
+/// correct.
+Diags about_file(Diags all, const std::string& path);
+
+/// A request and its plan, judged: request.json and plan.json of a folder.
 struct Planned {
   RequestFile request;
   StoragePlan plan;

@@ -21,7 +21,10 @@ class Checker {
 
   Status run() {
     pools();
-    for (const StorageToken& t : r_.tokens) token(t);
+    for (const StorageToken& t : r_.tokens) {
+      token(t);
+      members(t);
+    }
     names();
     joins();
     if (!errors_.empty()) return errors_;  // the sums below need sound numbers
@@ -52,6 +55,20 @@ class Checker {
         fail(4108, fmt::format("pool '{}': granule {} is not a power of two", p.id, p.granule),
              "use 1, 2, 4, 8, ...");
     }
+  }
+
+  /// What a token says it holds lies inside it, in bytes and in time.
+  void members(const StorageToken& t) {
+    for (const TokenMember& m : t.members)
+      if (m.offset > t.size || m.size > t.size - m.offset || m.live.first > m.live.end ||
+          (m.live.first < m.live.end && (m.live.first < t.first || m.live.end > t.end)))
+        fail(
+            4116,
+            fmt::format("{}: its value '{}' has {} bytes at {} in steps [{}, {}); the token has {} "
+                        "bytes in steps [{}, {})",
+                        describe(t), m.name, m.size, m.offset, m.live.first, m.live.end, t.size,
+                        t.first, t.end),
+            "make the token larger or longer-lived, or correct the value");
   }
 
   void names() {
@@ -111,6 +128,11 @@ class Checker {
         continue;
       }
       const StorageToken &a = r_.tokens[j.a], &b = r_.tokens[j.b];
+      if (j.delta > a.size)
+        fail(4109,
+             fmt::format("join of tokens {} and {}: delta {} is past the {} bytes of {}", j.a, j.b,
+                         j.delta, a.size, describe(a)),
+             "the delta is where the second stands in the first");
       const std::string who = fmt::format("join of {} onto {}", describe(b), describe(a));
       if (a.at)
         fail(4113, fmt::format("{}: the latter is pinned", who), "drop the join or the pin");

@@ -238,6 +238,9 @@ Result<Solved> Run::answer(int status) {
   if (!thrown_.empty())
     message(diag(4307, "threw after an offer that is used: " + thrown_,
                  "report it to the planner's author", Severity::warning));
+  if (status < TN_OK || status > TN_FAILED)
+    message(diag(4306, fmt::format("returned {}, which is no status", status),
+                 "report it to the planner's author", Severity::warning));
   if (status == TN_PROVED && last_is_best_) best_.optimal = true;
   if (status == TN_INFEASIBLE || (status == TN_PROVED && !last_is_best_))
     message(diag(4306, "its status contradicts its own offers", "report it to the planner's author",

@@ -74,8 +74,20 @@ Result<std::string> DiskFiles::read(const std::string& path) const {
   return bytes;
 }
 
-Status DiskFiles::write(const std::string& path, std::string_view bytes) {
+Status DiskFiles::write(const std::string& given, std::string_view bytes) {
   std::error_code failed;
+  // A link stays and what it names is replaced; what is no regular file is nobody's to replace.
+  std::string path = given;
+  if (fs::is_symlink(given, failed)) {
+    path = fs::canonical(given, failed).string();
+    if (failed) return unwritable(given, "it is a link that leads nowhere");
+  }
+  if (const fs::file_status there = fs::status(path, failed); fs::exists(there)) {
+    if (fs::is_directory(there)) return unwritable(given, "it is a folder");
+    if (!fs::is_regular_file(there)) return unwritable(given, "it is not a regular file");
+    if ((there.permissions() & fs::perms::owner_write) == fs::perms::none)
+      return unwritable(given, "it is write-protected");
+  }
   fs::create_directories(folder_of(path), failed);
   if (failed) return unwritable(path, failed.message());
   std::string temp = path + ".XXXXXX";

@@ -5,6 +5,7 @@ usage     arguments that cannot be read: a code, as text and as JSON, exit 2
 files     missing files, folders for files and files for folders; output folders that are links; names with control characters
 memory    sizes beyond every memory: a named error with the number of bytes, quickly
 onnx      declared types that are not computed, names given twice
+outputs   what -o may replace
 plan      plans from files: pools, pins, wrong offsets, corrupt artefacts
 artefact  every number of program.json edited: a named error, or the right run
 casts     floats beyond the range of integers: folded, evaluated and compiled give the same
@@ -200,6 +201,27 @@ def check_onnx():
     wrong(model("outs", y, nodes=[relu("x", "y"), relu("x", "y")]), "TN7004", "'y'")
     wrong(model("shadow", [info("x", [1, 3])], nodes=[relu("x", "x")]), "TN7004", "'x'", "input")
     wrong(model("shadow2", y, inits=[one], nodes=[relu("x", "w"), relu("w", "y")]), "TN7004", "'w'", "initializer")
+
+
+def check_outputs():
+    """What -o may replace: regular files that may be written, through links; nothing else."""
+    csv = WORK / "o.csv"
+    csv.write_text("id,lower,upper,size\na,0,3,64\n")
+    os.mkfifo(WORK / "pipe")
+    (WORK / "locked.json").write_text("{}")
+    (WORK / "locked.json").chmod(0o444)
+    (WORK / "real.json").write_text("{}")
+    (WORK / "link.json").symlink_to("real.json")
+    refused(["plan", "solve", csv, "-o", WORK / "pipe"], 2, "TN2002", "not a regular file")
+    refused(["plan", "solve", csv, "-o", WORK / "locked.json"], 2, "TN2002", "write-protected")
+    refused(["plan", "solve", csv, "-o", csv], 2, "TN2002", "the request itself")
+    ok("plan", "solve", csv, "-o", WORK / "link.json")
+    expect((WORK / "link.json").is_symlink() and "tenon_plan" in (WORK / "real.json").read_text(), "a link stays, its file is written")
+    expect((WORK / "locked.json").read_text() == "{}" and csv.read_text().startswith("id,"), "nothing else changed")
+    for work in ("-1", "0", "99999999999999999999999"):
+        refused(["plan", "solve", csv, "--work", work], 2, "TN2152")
+    refused(["plan", "solve", csv, "--deadline", "nans"], 2, "TN2151")
+    refused(["plan", "compare", csv, "--planners", ""], 2, "TN2151")
 
 
 def check_plan():
