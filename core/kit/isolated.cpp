@@ -19,6 +19,7 @@ void write_all(int fd, const std::string& text) {
 }
 
 [[noreturn]] void child(int fd, const std::function<std::string()>& body) {
+  for (const int crash : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL}) signal(crash, SIG_DFL);
   std::string text;
   try {
     text = body();
