@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Memory of models under each planner, beside what an arena at run time takes, as a Markdown table.
 
-  plans.py MODEL.onnx ... [--pool ram] [--work N] [--board B]
+  plans.py MODEL.onnx|REQUEST.json ... [--pool ram] [--work N] [--board B]
 
 Per model: tokens of the pool, bytes without sharing, start-order best fit (tensors come in the order in which they are made,
 each into the smallest gap that fits: what allocators at run time do), the planners, the bound, and whether `auto` is proved."""
@@ -41,17 +41,23 @@ def start_order_best_fit(request, pool):
     return peak, len(tokens)
 
 
+def run(*args):
+    r = subprocess.run([TENON, *map(str, args)], capture_output=True, text=True)
+    if r.returncode:
+        raise SystemExit(f"tenon {' '.join(map(str, args))}: exit {r.returncode}\n{r.stderr.strip()}")
+    return r.stdout
+
+
 def row(model, a):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([TENON, "compile", model, "-o", f"{folder}/out", *(["--set", f"board={a.board}"] if a.board else [])],
-                       check=True, capture_output=True)
-        request_file = f"{folder}/r.json"
-        subprocess.run([TENON, "plan", "export", f"{folder}/out", "-o", request_file], check=True, capture_output=True)
-        request = json.loads(pathlib.Path(request_file).read_text())
-        arena, n = start_order_best_fit(request, a.pool)
-        r = subprocess.run([TENON, "plan", "compare", request_file, "--planners", ",".join(["naive", *PLANNERS]), "--work", str(a.work), "--json"],
-                           check=True, capture_output=True, text=True)
-    rows = {x["planner"].removeprefix("tenon."): x for x in json.loads(r.stdout)}
+        request_file = model
+        if not model.endswith(".json"):
+            request_file = f"{folder}/r.json"
+            run("compile", model, "-o", f"{folder}/out", *(["--set", f"board={a.board}"] if a.board else []))
+            run("plan", "export", f"{folder}/out", "-o", request_file)
+        arena, n = start_order_best_fit(json.loads(pathlib.Path(request_file).read_text()), a.pool)
+        table = run("plan", "compare", request_file, "--planners", ",".join(["naive", *PLANNERS]), "--work", a.work, "--json")
+    rows = {x["planner"].removeprefix("tenon."): x for x in json.loads(table)}
     use = {p: next(u for u in x["pools"] if u["id"] == a.pool) for p, x in rows.items()}
     auto = use["auto"]
     proved = "bound" if auto["peak"] == auto["bound"] else "proved" if rows["auto"]["optimal"] else "no"
