@@ -14,7 +14,7 @@ namespace {
 SolveSettings settings_of(const Subject& s) {
   SolveSettings out;
   out.find = s.find;
-  out.work = 20'000'000;
+  out.work = 2'000'000;
   return out;
 }
 

@@ -29,7 +29,7 @@ std::vector<StorageRequest> sample() {
   return out;
 }
 
-constexpr std::uint64_t kWork = 5'000'000;
+constexpr std::uint64_t kWork = 1'000'000;
 
 std::uint64_t digest_of(const Subject& s, const tn_request& view) {
   if (view.needs & ~s.planner.planner->understands) return 0;
