@@ -30,6 +30,8 @@ def peer(model, args, threads):
     driver = SHARED / "peer/ort_bench.mjs"
     r = subprocess.run(["node", driver, "--model", model, *args, "--threads", str(threads), "--max-time", "3"], capture_output=True, text=True, check=True)
     run = json.loads(r.stdout)["runs"][0]
+    if "error" in run:
+        sys.exit(f"ONNX Runtime: {run['error']}")
     return {"min": run["min_ms"], "median": run["median_ms"]}
 
 
