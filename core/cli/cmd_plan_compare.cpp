@@ -144,9 +144,15 @@ int compare_verb(Context& ctx, const CompareArgs& a) {
   std::vector<Row> rows;
   Progress progress;
   for (const std::string& name : names) {
-    auto chosen = choose_planner(ctx, name);
-    if (!chosen) return ctx.report(chosen.errors());
-    rows.push_back(run(request->request, *chosen->planner, settings, progress));
+    if (is_plugin_file(name)) {  // loaded in a session of its own
+      auto chosen = choose_planner(ctx, name);
+      if (!chosen) return ctx.report(chosen.errors());
+      rows.push_back(run(request->request, *chosen->planner, settings, progress));
+      continue;
+    }
+    auto planner = session->planner(name);
+    if (!planner) return ctx.report(planner.errors());
+    rows.push_back(run(request->request, **planner, settings, progress));
   }
   progress.say("");
   sort_by_rank(rows);

@@ -57,9 +57,13 @@ Result<std::chrono::milliseconds> duration_from(std::string_view text) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(unit == "ms" ? n : n * 1000));
 }
 
+bool is_plugin_file(std::string_view name) {
+  return name.find('/') != name.npos || name.ends_with(".so");
+}
+
 Result<ChosenPlanner> choose_planner(const Context& ctx, const std::string& name) {
   SessionOptions options = ctx.session_options();
-  const bool file = name.find('/') != name.npos || name.ends_with(".so");
+  const bool file = is_plugin_file(name);
   if (file) options.named.push_back({"", join_path(options.project_dir, name), {}});
   auto session = open_session(options);
   if (!session) return session.errors();

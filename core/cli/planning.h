@@ -41,7 +41,10 @@ Result<Planned> load_planned(const std::string& folder);
 /// "10s", "250ms" or "2" (seconds). TN2151.
 Result<std::chrono::milliseconds> duration_from(std::string_view text);
 
-/// An id of the session, or the path of a planner plugin (with a `/`, or ending in .so).
+/// Does this name a planner by its file: has it a `/`, or does it end in .so?
+bool is_plugin_file(std::string_view name);
+
+/// An id of the session, or the path of a planner plugin.
 struct ChosenPlanner {
   std::unique_ptr<Session> session;
   const PlannerInfo* planner = nullptr;
