@@ -59,13 +59,14 @@ bool DeadRangeSweep::needed(std::uint32_t v, std::uint32_t step) const {
 DeadRanges DeadRangeSweep::dying(std::uint32_t to) const {
   DeadRanges out;
   if (to >= values_.steps.size()) return out;
+  const std::vector<std::uint32_t> inherit = heirs(to);
   if (to == now_ + 1) {
     for (const std::uint32_t v : ends_[to]) {
-      if (!needed(v, to)) add_rest(v, to, out);
+      if (!needed(v, to)) add_rest(v, to, inherit, out);
     }
   } else {
     for (const auto& [pool, offset, v] : live_) {
-      if (!needed(v, to)) add_rest(v, to, out);
+      if (!needed(v, to)) add_rest(v, to, inherit, out);
     }
   }
   return united(std::move(out));
@@ -82,9 +83,21 @@ void DeadRangeSweep::find_heirs() {
   }
 }
 
+/// Values that `to` needs and that came to be on the way there, of bytes written before.
+std::vector<std::uint32_t> DeadRangeSweep::heirs(std::uint32_t to) const {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t s = std::min(now_ + 1, to); s <= to; ++s) {
+    for (const std::uint32_t w : starts_[s]) {
+      if (heir_[w] && needed(w, to)) out.push_back(w);
+    }
+  }
+  return out;
+}
+
 /// Bytes in the range of v that something needs in step `to`: of values that live on, or inherit
 /// there.
-std::vector<ArgPlace> DeadRangeSweep::kept(std::uint32_t v, std::uint32_t to) const {
+std::vector<ArgPlace> DeadRangeSweep::kept(std::uint32_t v, std::uint32_t to,
+                                           const std::vector<std::uint32_t>& heirs) const {
   const ArgPlace& range = places_[v];
   const std::uint64_t end = range.offset + range.bytes;
   std::vector<ArgPlace> out;
@@ -98,19 +111,18 @@ std::vector<ArgPlace> DeadRangeSweep::kept(std::uint32_t v, std::uint32_t to) co
     if (pool != range.index || offset >= end) break;
     if (needed(w, to)) keep(places_[w]);
   }
-  for (const std::uint32_t w : starts_[to]) {
-    if (heir_[w]) keep(places_[w]);
-  }
+  for (const std::uint32_t w : heirs) keep(places_[w]);
   std::sort(out.begin(), out.end(), before);
   return out;
 }
 
 /// The bytes of v that nothing needs.
-void DeadRangeSweep::add_rest(std::uint32_t v, std::uint32_t to, DeadRanges& out) const {
+void DeadRangeSweep::add_rest(std::uint32_t v, std::uint32_t to,
+                              const std::vector<std::uint32_t>& heirs, DeadRanges& out) const {
   const std::uint32_t pool = places_[v].index;
   std::uint64_t at = places_[v].offset;
   const std::uint64_t end = at + places_[v].bytes;
-  for (const ArgPlace& k : kept(v, to)) {
+  for (const ArgPlace& k : kept(v, to, heirs)) {
     if (k.offset > at) out.push_back({ArgPlace::Kind::pool, pool, at, k.offset - at});
     at = std::max(at, k.offset + k.bytes);
   }

@@ -28,8 +28,11 @@ class DeadRangeSweep {
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;  // pool, offset, value
   bool needed(std::uint32_t v, std::uint32_t step) const;
   void find_heirs();
-  std::vector<ArgPlace> kept(std::uint32_t v, std::uint32_t to) const;
-  void add_rest(std::uint32_t v, std::uint32_t to, DeadRanges& out) const;
+  std::vector<std::uint32_t> heirs(std::uint32_t to) const;
+  std::vector<ArgPlace> kept(std::uint32_t v, std::uint32_t to,
+                             const std::vector<std::uint32_t>& heirs) const;
+  void add_rest(std::uint32_t v, std::uint32_t to, const std::vector<std::uint32_t>& heirs,
+                DeadRanges& out) const;
   Key key(std::uint32_t v) const { return {places_[v].index, places_[v].offset, v}; }
 
   const StorageValues& values_;

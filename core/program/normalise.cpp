@@ -18,7 +18,7 @@ class Normaliser {
 
   std::uint32_t run() {
     for (std::uint32_t i = 0; i < f_.n_params(); ++i) sources_[f_.param(i)] = {f_.param(i), 0};
-    f_.body = body(f_.body, &f_);
+    f_.body = body(f_.body, &f_, nullptr);
     return copies_;
   }
 
@@ -30,8 +30,8 @@ class Normaliser {
   };
 
   /// Regions nest to at most 64, so this recursion is bounded. `main` is the function when `b` is
-  /// its body.
-  Body body(const Body& b, const Function* main) {
+  /// its body, `loop` the node whose body it is.
+  Body body(const Body& b, const Function* main, const Node* loop) {
     Body out{.entry = b.entry};
     const std::size_t fixed_before = log_.size();
     std::unordered_set<Value, ValueHash> written;
@@ -43,7 +43,10 @@ class Normaliser {
     std::unordered_set<Value, ValueHash> taken;
     for (std::size_t j = 0; j < b.results.size(); ++j) {
       Value v = now(b.results[j]);
-      if (!ownable(v, written, taken)) {
+      const bool kept = loop &&
+                        source(v).value == Value{b.entry, static_cast<std::uint32_t>(j) + 1} &&
+                        source(v).offset == 0;  // carried as it is
+      if (!kept && !ownable(v, written, taken)) {
         v = copy(v, main && j < main->result_names.size() ? main->result_names[j] : "", out.nodes);
       }
       taken.insert(source(v).value);
@@ -61,7 +64,8 @@ class Normaliser {
     std::vector<Body> regions;
     bool changed = operands != n.operands;
     for (const Body& r : n.regions) {
-      regions.push_back(n.op == node::branch ? body(r, nullptr) : r);
+      const bool loop = n.op == node::loop;
+      regions.push_back(loop || n.op == node::branch ? body(r, nullptr, loop ? &n : nullptr) : r);
       changed |= regions.back().nodes != r.nodes || regions.back().results != r.results;
     }
     if (!changed) return &n;

@@ -100,19 +100,21 @@ class ProgramBuilder {
   std::vector<ExecStep> steps(std::uint32_t body) {
     std::vector<ExecStep> out;
     const TimelineBody& b = t_.bodies[body];
-    for (std::uint32_t s = b.first; s < b.end; s = after(s)) out.push_back(step(s));
+    for (std::uint32_t s = b.first; s < b.end; s = t_.after(s)) {
+      if (!t_.steps[s].back_edge) out.push_back(step(s));
+    }
     return out;
-  }
-  /// The next step of the same body.
-  std::uint32_t after(std::uint32_t s) const {
-    return t_.steps[s].node->op == node::branch ? t_.bodies[t_.arm_body(s, 1)].end : s + 1;
   }
 
   ExecStep step(std::uint32_t s) {
     const TimelineStep& from = t_.steps[s];
     ExecStep out{.name = from.name};
-    for (Value v : from.node->operands) out.args.push_back(place(v.id()));
     sweep_.advance(s);
+    if (from.node->op == node::loop) {
+      loop(s, out);
+      return out;
+    }
+    for (Value v : from.node->operands) out.args.push_back(place(v.id()));
     if (from.node->op == node::branch) {
       out.kind = ExecStep::Kind::branch;
       out.then_dead = sweep_.dying(t_.arm_entry(s, 0));
@@ -129,6 +131,24 @@ class ProgramBuilder {
       out.kind = ExecStep::Kind::copy;
     }
     return out;
+  }
+
+  void loop(std::uint32_t s, ExecStep& out) {
+    const Node& n = *t_.steps[s].node;
+    const TimelineBody& body = t_.bodies[t_.arm_body(s, 0)];
+    out.kind = ExecStep::Kind::loop;
+    out.args = {place(n.operands[0].id()), place(n.regions[0].entry->results[0].id)};
+    for (std::uint32_t j = 0; j < n.results.size(); ++j) {
+      out.args.push_back(place(n.operands[j + 1].id()));
+      out.args.push_back(place(n.results[j].id));
+      out.args.push_back(place(body.body->results[j].id()));
+    }
+    out.then_dead = sweep_.dying(t_.arm_entry(s, 0));
+    out.else_dead = sweep_.dying(t_.arm_entry(s, 1));
+    out.then_steps = steps(t_.arm_body(s, 0));
+    sweep_.advance(body.end - 1);
+    out.next_dead = sweep_.dying(body.first);
+    out.dead = sweep_.dying(t_.steps[s].next);
   }
 
   void call(const TimelineStep& from, ExecStep& out) {

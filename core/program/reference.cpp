@@ -90,7 +90,8 @@ class Reference {
 
   Status check(const std::vector<ExecStep>& steps) const {
     for (const ExecStep& s : steps) {
-      for (const std::vector<ArgPlace>* places : {&s.args, &s.dead, &s.then_dead, &s.else_dead}) {
+      for (const std::vector<ArgPlace>* places :
+           {&s.args, &s.dead, &s.then_dead, &s.else_dead, &s.next_dead}) {
         for (const ArgPlace& a : *places) {
           if (!inside(a)) return outside(s.name, a);
         }
@@ -148,9 +149,29 @@ class Reference {
           steps(taken ? s.then_steps : s.else_steps);
           break;
         }
+        case ExecStep::Kind::loop:
+          if (!loop(s)) continue;
+          break;
       }
       bury(s.dead);
     }
+  }
+
+  void copy(const ArgPlace& to, const ArgPlace& from) const { copy(at(to), at(from), to.bytes); }
+
+  /// False when its body did not run.
+  bool loop(const ExecStep& s) {
+    std::int64_t count = 0;
+    std::memcpy(&count, at(s.args[0]), sizeof count);
+    for (std::size_t j = 2; j < s.args.size(); j += 3) copy(s.args[j + 1], s.args[j]);
+    bury(count > 0 ? s.then_dead : s.else_dead);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (i > 0) bury(s.next_dead);
+      std::memcpy(at(s.args[1]), &i, sizeof i);
+      steps(s.then_steps);
+      for (std::size_t j = 2; j < s.args.size(); j += 3) copy(s.args[j + 1], s.args[j + 2]);
+    }
+    return count > 0;
   }
 
   void call(const ExecStep& s) {

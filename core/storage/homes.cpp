@@ -28,6 +28,7 @@ class Homes {
     define_aliases();
     if (errors_.empty()) link_constants();
     if (errors_.empty()) link_arms();
+    if (errors_.empty()) link_loops();
     if (errors_.empty()) bind_io();
     if (!errors_.empty()) return std::move(errors_);
     resolve();
@@ -79,9 +80,21 @@ class Homes {
     }
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       const TimelineStep& step = t_.steps[s];
+      if (step.back_edge) continue;
+      step_of_.emplace(step.node, s);
       const bool branch = step.node->op == node::branch;
-      define_results(*step.node, step.body, branch ? t_.bodies[t_.arm_body(s, 1)].end : s);
+      define_results(*step.node, step.body, branch ? t_.after(s) : s);
+      if (step.node->op == node::loop) define_carried(*step.node, step.body, s);
     }
+  }
+
+  /// What the body of a loop sees: the number of the iteration, and the carried values, which are
+  /// the loop's results until it ends. The opener writes them.
+  void define_carried(const Node& n, std::uint32_t body, std::uint32_t s) {
+    const Node& entry = *n.regions[0].entry;
+    define({&entry, 0}, entry.results[0].id, body, s);
+    for (std::uint32_t j = 0; j < n.results.size(); ++j)
+      define({&entry, j + 1}, n.results[j].id, body, s);
   }
 
   void define_aliases() {  // outer bodies come first, so operands are defined
@@ -142,8 +155,8 @@ class Homes {
     if (h.kind == ValueHome::Kind::empty) return true;
     const ValueHome& source = homes_[h.source];
     const Node* writer = source.value.node;
-    const bool step =
-        writer->op == node::call_kernel || writer->op == node::copy || writer->op == node::branch;
+    const bool step = writer->op == node::call_kernel || writer->op == node::copy ||
+                      writer->op == node::branch || writer->op == node::loop;
     if (!step || source.body != body || h.offset != 0 || h.size != source.size ||
         same_as_[h.source] != none) {
       fail(4203, result.node->loc, fmt::format("{} has no storage of its own", what),
@@ -166,6 +179,68 @@ class Homes {
               fmt::format("result {} of the {} arm of `if` (`{}`)", j, k == 0 ? "then" : "else",
                           value_name(n.results[j])));
         }
+      }
+    }
+  }
+
+  /// Last step that reads each source inside of the loop whose body this is; its opener when none
+  /// does.
+  std::unordered_map<ValueId, std::uint32_t> last_reads(const TimelineBody& loop) const {
+    std::unordered_map<ValueId, std::uint32_t> out;
+    const auto read = [&](Value v, std::uint32_t s) {
+      std::uint32_t& last = out[homes_[v.id()].source];
+      last = std::max(last, s);
+    };
+    for (std::uint32_t s = loop.first; s < loop.end - 1; ++s) {
+      const TimelineStep& step = t_.steps[s];
+      const auto& values = step.back_edge ? step.node->regions[0].results : step.node->operands;
+      for (Value v : values) read(v, s);
+    }
+    return out;
+  }
+
+  /// What the body makes of carried value `j` may be written over it: nothing reads the old one
+  /// from then on, but the step that writes, element by element.
+  bool carries(const Node& n, std::uint32_t j,
+               const std::unordered_map<ValueId, std::uint32_t>& last_read) const {
+    const ValueHome& made = homes_[n.regions[0].results[j].id()];
+    const Value source = homes_[made.source].value;
+    const ValueId old = n.results[j].id;
+    const auto it = last_read.find(old);
+    const auto write = step_of_.find(source.node);  // the first: an `if` and a `loop` write inside
+    if (write == step_of_.end()) return false;
+    if (it == last_read.end() || it->second < write->second) return true;
+    return it->second == write->second && in_place(t_.steps[write->second], source.index, old);
+  }
+
+  /// Step `s` reads all of `old` as one operand, in whose place it may write result `k`.
+  bool in_place(const TimelineStep& s, std::uint32_t k, ValueId old) const {
+    if (!s.kernel) return false;
+    const auto n_inputs = static_cast<std::uint32_t>(s.node->operands.size());
+    for (std::uint32_t i = 0; i < n_inputs; ++i) {
+      const ValueHome& h = homes_[s.node->operands[i].id()];
+      if (h.source != old) continue;
+      const auto& pairs = s.kernel->kernel.inplace;
+      if (h.offset != 0 || h.size != homes_[old].size ||
+          std::find(pairs.begin(), pairs.end(), std::pair{i, n_inputs + k}) == pairs.end())
+        return false;
+    }
+    return true;
+  }
+
+  void link_loops() {
+    for (std::uint32_t s = t_.n_steps(); s-- > 0;) {  // inner loops first
+      const Node& n = *t_.steps[s].node;
+      if (n.op != node::loop || t_.steps[s].back_edge) continue;
+      const TimelineBody& loop = t_.bodies[t_.arm_body(s, 0)];
+      const auto last_read = last_reads(loop);
+      for (std::uint32_t j = 0; j < n.results.size(); ++j) {
+        const Value made = loop.body->results[j];
+        const ValueHome& h = homes_[made.id()];
+        if (h.source == n.results[j].id && h.offset == 0) continue;  // it stays as it is
+        const bool here = carries(n, j, last_read);
+        own(made, t_.arm_body(s, 0), here ? n.results[j].id : h.source,
+            fmt::format("result {} of the body of `loop` (`{}`)", j, value_name(n.results[j])));
       }
     }
   }
@@ -212,6 +287,7 @@ class Homes {
   const bool io_planned_;
   std::vector<ValueHome> homes_;
   std::vector<ValueId> same_as_;  ///< by id of a source: whose storage it is, or none
+  std::unordered_map<const Node*, std::uint32_t> step_of_;  ///< the opener of an `if` or `loop`
   Diags errors_;
 };
 

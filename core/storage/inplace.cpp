@@ -29,11 +29,15 @@ class InPlace {
   void run() {
     gather();
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
-      if (!t_.steps[s].kernel) continue;
       begin_ = values_.relations.size();
-      const auto n_inputs = static_cast<std::uint32_t>(t_.steps[s].node->operands.size());
-      for (auto [in, out] : t_.steps[s].kernel->kernel.inplace) {
-        if (in < n_inputs && out >= n_inputs) pair(s, in, out - n_inputs);
+      const Node& n = *t_.steps[s].node;
+      const auto n_inputs = static_cast<std::uint32_t>(n.operands.size());
+      if (carries(s)) {
+        for (std::uint32_t j = 0; j < n.results.size(); ++j) pair(s, j + 1, j);
+      } else if (t_.steps[s].kernel) {
+        for (auto [in, out] : t_.steps[s].kernel->kernel.inplace) {
+          if (in < n_inputs && out >= n_inputs) pair(s, in, out - n_inputs);
+        }
       }
     }
   }
@@ -60,7 +64,13 @@ class InPlace {
     return a.owner == b.owner && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
   }
 
+  /// The opener of a loop: it copies initial values to carried ones.
+  bool carries(std::uint32_t s) const {
+    return t_.steps[s].node->op == node::loop && !t_.steps[s].back_edge;
+  }
+
   bool declared(std::uint32_t s, std::size_t in, std::uint32_t out) const {
+    if (carries(s)) return in == out + 1;
     const auto& pairs = t_.steps[s].kernel->kernel.inplace;
     const auto n_inputs = static_cast<std::uint32_t>(t_.steps[s].node->operands.size());
     return std::find(pairs.begin(), pairs.end(),

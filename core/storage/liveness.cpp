@@ -62,8 +62,9 @@ class Liveness {
     const ValueHome& h = homes_[v.id()];
     if (h.kind != ValueHome::Kind::storage) return;
     for (; body != h.body; body = t_.bodies[body].parent) {
-      add(v.id(), t_.bodies[body].first, end);
-      end = t_.bodies[body].branch + 1;
+      const TimelineBody& b = t_.bodies[body];
+      if (!b.loop) add(v.id(), b.first, end);
+      end = b.loop ? b.end : b.opener + 1;  // the next iteration needs it too
     }
     add(v.id(), h.def, end);
   }
@@ -71,7 +72,9 @@ class Liveness {
   void note_uses() {
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       const TimelineStep& step = t_.steps[s];
+      if (step.back_edge) continue;  // reads results of its body
       for (Value v : step.node->operands) need(v, step.body, s + 1);
+      if (step.node->op == node::loop) note_loop(s);
     }
     for (std::uint32_t b = 0; b < t_.bodies.size(); ++b) {
       const std::uint32_t end = b == 0 ? length() : t_.bodies[b].end;
@@ -84,6 +87,14 @@ class Liveness {
          s-- > 0;) {  // inner `if`s first: their results may be results of an arm
       if (t_.steps[s].node->op == node::branch) complete_branch(s);
     }
+  }
+
+  void note_loop(std::uint32_t s) {
+    const Node& n = *t_.steps[s].node;
+    const std::uint32_t end = t_.after(s);
+    need(n.operands[0], t_.steps[s].body, end);
+    need({n.regions[0].entry, 0}, t_.steps[s].body, end);
+    for (std::uint32_t j = 0; j < n.results.size(); ++j) need({&n, j}, t_.steps[s].body, end);
   }
 
   void complete(ValueId id) {
@@ -186,6 +197,20 @@ class Liveness {
         }
       }
     }
+    for (const TimelineStep& s : t_.steps) {
+      if (s.back_edge) relate_carried(*s.node);
+    }
+  }
+
+  /// What the body of a loop writes over the value that it carries.
+  void relate_carried(const Node& n) {
+    for (std::uint32_t j = 0; j < n.results.size(); ++j) {
+      const ValueHome& made = homes_[n.regions[0].results[j].id()];
+      const ValueId result = n.results[j].id;
+      if (made.kind == ValueHome::Kind::storage && made.source != result &&
+          made.owner == homes_[result].owner)
+        relate(StorageRelation::Kind::same, result, made.source, 0);
+    }
   }
 
   const tir::Buffer* buffer(const KernelFunction& k, std::size_t arg) const {
@@ -199,6 +224,10 @@ class Liveness {
   void note_accesses() {
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       const TimelineStep& step = t_.steps[s];
+      if (step.back_edge) {
+        note_copies(step);
+        continue;
+      }
       const std::size_t n_operands = step.node->operands.size();
       for (std::size_t k = 0; k < n_operands; ++k)
         note_access(step, step.node->operands[k].id(), k, false);
@@ -206,6 +235,16 @@ class Liveness {
       for (std::size_t k = 0; k < step.node->results.size(); ++k) {
         note_access(step, step.node->results[k].id, n_operands + k, true);
       }
+    }
+  }
+
+  /// Of a back edge.
+  void note_copies(const TimelineStep& step) {
+    for (std::uint32_t j = 0; j < step.node->results.size(); ++j) {
+      const ValueId made = step.node->regions[0].results[j].id(), to = step.node->results[j].id;
+      if (homes_[made].owner == homes_[to].owner) continue;
+      note_access(step, made, j, false);
+      note_access(step, to, j, true);
     }
   }
 

@@ -8,6 +8,9 @@
 //    live to the end, constants always, kept values (`keep`) to the end. A view is live from the
 //    step that writes its base to the last step that reads the view; from one step later where the
 //    base takes another value's place.
+//  - What a loop carries, its count, the number of the iteration, and values from outside that its
+//    body reads are live over the whole loop, back edge included; other values of the body within
+//    one iteration.
 //  - Caller-owned storage (`io: caller`) is not in the result, nor are values of 0 bytes, nor views
 //    that nothing reads.
 //  - A view of all of its base is `same`, another `inside`; both name the value that was written,

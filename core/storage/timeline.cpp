@@ -17,7 +17,7 @@ class Numbering {
     t_.main = m_.main();
     if (!t_.main) return Diag{.code = 4201, .what = "the module has no function `main`"};
     t_.id_end = t_.main->next_id;
-    body(t_.main->body, 0, 0, 0);
+    body(t_.main->body, 0, 0, 0, nullptr);
     if (!errors_.empty()) return std::move(errors_);
     set_successors();
     return std::move(t_);
@@ -31,11 +31,17 @@ class Numbering {
     }
   }
 
-  std::uint32_t body(const Body& b, std::uint32_t parent, std::uint32_t branch,
-                     std::uint32_t depth) {
+  /// `loop`: the node whose body this is, if any.
+  std::uint32_t body(const Body& b, std::uint32_t parent, std::uint32_t opener, std::uint32_t depth,
+                     const Node* loop) {
     const auto index = static_cast<std::uint32_t>(t_.bodies.size());
-    t_.bodies.push_back({.body = &b, .parent = parent, .branch = branch, .first = t_.n_steps()});
+    t_.bodies.push_back({.body = &b,
+                         .parent = parent,
+                         .opener = opener,
+                         .first = t_.n_steps(),
+                         .loop = loop != nullptr});
     for (const Node* n : b.nodes) node(*n, index, depth);
+    if (loop) t_.steps[step(*loop, index, t_.steps[opener].name + ".next")].back_edge = true;
     t_.bodies[index].end = t_.n_steps();
     return index;
   }
@@ -44,16 +50,17 @@ class Numbering {
     if (n.op == node::call_kernel) return call(n, in);
     if (n.op == node::copy) {
       step(n, in, "copy " + value_name(n.results[0]));
-    } else if (n.op == node::branch) {
-      if (depth >= max_depth) return fail(n, "`if` is nested deeper than 64", "");
-      const std::uint32_t s = step(n, in, "if");
-      if (!n.results.empty()) t_.steps[s].name += " " + value_name(n.results[0]);
-      const std::uint32_t then_arm = body(n.regions[0], in, s, depth + 1);
-      const std::uint32_t else_arm = body(n.regions[1], in, s, depth + 1);
-      t_.then_body[s] = then_arm;
-      t_.else_body[s] = else_arm;
-    } else if (n.op == node::loop) {
-      fail(n, "storage planning does not know `loop` yet", "unroll it before planning");
+    } else if (n.op == node::branch || n.op == node::loop) {
+      const bool loop = n.op == node::loop;
+      const std::string name = loop ? "loop" : "if";
+      if (depth >= max_depth) return fail(n, "`" + name + "` is nested deeper than 64", "");
+      const std::uint32_t s =
+          step(n, in, n.results.empty() ? name : name + " " + value_name(n.results[0]));
+      const std::uint32_t first = body(n.regions[0], in, s, depth + 1, loop ? &n : nullptr);
+      t_.then_body[s] = first;
+      if (loop) return;
+      const std::uint32_t other = body(n.regions[1], in, s, depth + 1, nullptr);
+      t_.else_body[s] = other;
     } else if (n.op != node::constant && n.op != node::view && n.op != node::debug) {
       fail(n,
            fmt::format("`{}` is not lowered to a kernel; planning needs `kernels-lowered`",
@@ -103,13 +110,15 @@ class Numbering {
     std::vector<std::uint32_t> exit(t_.bodies.size(), t_.n_steps());
     for (std::size_t b = 1; b < t_.bodies.size(); ++b) {
       const TimelineBody& arm = t_.bodies[b];
-      const std::uint32_t after = t_.bodies[t_.else_body[arm.branch]].end;
+      const std::uint32_t after = t_.after(arm.opener);
       exit[b] = after < t_.bodies[arm.parent].end ? after : exit[arm.parent];
     }
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       TimelineStep& step = t_.steps[s];
-      const std::uint32_t after = t_.else_body[s] ? t_.bodies[t_.else_body[s]].end : s + 1;
-      step.next = after < t_.bodies[step.body].end ? after : exit[step.body];
+      const std::uint32_t after = t_.after(s);
+      step.next = step.back_edge                     ? t_.bodies[step.body].first
+                  : after < t_.bodies[step.body].end ? after
+                                                     : exit[step.body];
     }
   }
 
@@ -129,7 +138,13 @@ std::uint32_t Timeline::arm_body(std::uint32_t s, std::uint32_t k) const {
   return k == 0 ? then_body[s] : else_body[s];
 }
 
+std::uint32_t Timeline::after(std::uint32_t s) const {
+  const std::uint32_t last = else_body[s] != 0 ? else_body[s] : then_body[s];
+  return last != 0 ? bodies[last].end : s + 1;
+}
+
 std::uint32_t Timeline::arm_entry(std::uint32_t s, std::uint32_t k) const {
+  if (k == 1 && else_body[s] == 0) return steps[s].next;  // a loop that does not run
   const TimelineBody& arm = bodies[arm_body(s, k)];
   return arm.first < arm.end ? arm.first : steps[s].next;
 }

@@ -11,23 +11,28 @@
 
 namespace tenon {
 
-/// A node that executes: a kernel call, a copy, or an `if` (which reads its condition).
+/// A node that executes: a kernel call, a copy, an `if` (which reads its condition), or a `loop`,
+/// which has two: its opener, which writes the carried values from the initial ones, and the back
+/// edge, the last step of its body, which writes them from the body's results.
 struct TimelineStep {
   const Node* node = nullptr;
   const KernelFunction* kernel = nullptr;  ///< of a call_kernel
   std::uint32_t body = 0;                  ///< index into Timeline::bodies
-  std::uint32_t next = 0;  ///< step that runs after it; of an `if`: after the whole of it
-  ValueId scratch = 0;     ///< first id of its scratch: shared buffers in order, then the worker's
+  std::uint32_t next = 0;  ///< step that runs after it; of an `if` or `loop`: after the whole of
+                           ///< it; of a back edge: the first step of the body
+  bool back_edge = false;
+  ValueId scratch = 0;  ///< first id of its scratch: shared buffers in order, then the worker's
   std::string name;
 };
 
-/// `main` (number 0) or an arm of an `if`. Arms have their own steps, right after their `if`: then,
-/// else.
+/// `main` (number 0), an arm of an `if`, or the body of a `loop`. They have their own steps, right
+/// after their opener: then, else.
 struct TimelineBody {
   const Body* body = nullptr;
-  std::uint32_t parent = 0;          ///< body that holds the `if`; of `main` itself
-  std::uint32_t branch = 0;          ///< step of the `if`; unused for `main`
-  std::uint32_t first = 0, end = 0;  ///< steps, with those of arms inside
+  std::uint32_t parent = 0;          ///< body that holds the opener; of `main` itself
+  std::uint32_t opener = 0;          ///< step of the `if` or `loop`; unused for `main`
+  std::uint32_t first = 0, end = 0;  ///< steps, with those of bodies inside and of the back edge
+  bool loop = false;
 };
 
 struct Timeline {
@@ -37,20 +42,22 @@ struct Timeline {
   ValueId id_end = 0;  ///< every id, scratch included, is smaller
   std::uint32_t n_steps() const { return static_cast<std::uint32_t>(steps.size()); }
   /// Entry of arm `k` (0 then, 1 else) of the `if` that is step `s`: what runs next when it is
-  /// taken.
+  /// taken. Of a `loop`: 0 when it runs its body, 1 when it does not.
   std::uint32_t arm_entry(std::uint32_t s, std::uint32_t k) const;
   std::uint32_t arm_body(std::uint32_t s, std::uint32_t k) const;
-  std::vector<std::uint32_t>
-      then_body;  ///< per step: body of its then arm (else is arm_body(s, 1)), or 0
+  std::uint32_t after(std::uint32_t s) const;  ///< first step past all of `s`
+  std::vector<std::uint32_t> then_body;        ///< per step: body of its then arm or loop, or 0
   std::vector<std::uint32_t> else_body;
 };
 
-/// 4201: the module is not lowered (no `main`, a node that does not execute as a step, a loop, an
-/// unknown kernel, a call that does not fit its kernel).
+/// 4201: the module is not lowered (no `main`, a node that does not execute as a step, an unknown
+/// kernel, a call that does not fit its kernel).
 Result<Timeline> timeline_of(const Module& m);
 
 /// Where a value's bytes are. Views and `debug` are bytes of their source; results of the arms of
-/// an `if` are bytes of its result; identical constants are one.
+/// an `if` are bytes of its result; identical constants are one. A value that a loop carries is
+/// bytes of the loop's result; what the body makes of it is too, where nothing reads the old one
+/// any more when it is written, else the back edge copies it there.
 struct ValueHome {
   enum class Kind : std::uint8_t {
     unused,   ///< an id that no value of `main` has, or a constant that nothing reads

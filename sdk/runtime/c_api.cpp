@@ -136,7 +136,7 @@ int tn_model_pool(const tn_model* m, std::uint32_t i, tn_pool_info* out) {
 }
 int tn_model_step(const tn_model* m, std::uint32_t i, tn_step_info* out) {
   return guarded([&] {
-    static constexpr const char* kinds[] = {"call", "copy", "branch"};
+    static constexpr const char* kinds[] = {"call", "copy", "branch", "", "loop"};
     const Model& model = *deref(m, "the model").model;
     const auto& s = model.program.steps[item(model.shown, i, "step")];
     const bool call = s.kind == tenon::runtime::StepKind::call;

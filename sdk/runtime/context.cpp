@@ -257,9 +257,38 @@ void Context::run() {
   steps();
 }
 
+namespace {
+
+/// Carried value `j` from its initial value (0), or from what the body made (2).
+void carry(const Step& loop, void* const* args, std::size_t from) {
+  for (std::size_t j = 2; j < loop.args.size(); j += 3)
+    if (loop.args[j].bytes > 0) std::memmove(args[j + 1], args[j + from], loop.args[j].bytes);
+}
+
+/// Whether the body runs. A count of 0 or less: never.
+bool enter_loop(const Step& loop, void* const* args) {
+  std::int64_t count = 0;
+  std::memcpy(&count, args[0], sizeof count);
+  std::memset(args[1], 0, sizeof count);
+  carry(loop, args, 0);
+  return count > 0;
+}
+
+/// Whether it runs once more.
+bool turn_loop(const Step& loop, void* const* args) {
+  std::int64_t count = 0, i = 0;
+  std::memcpy(&count, args[0], sizeof count);
+  std::memcpy(&i, args[1], sizeof i);
+  carry(loop, args, 2);
+  ++i;
+  std::memcpy(args[1], &i, sizeof i);
+  return i < count;
+}
+
+}  // namespace
+
 void Context::steps() {
   using Clock = std::chrono::steady_clock;
-  std::size_t shown = 0;
   for (std::size_t s = 0; s < p_.steps.size();) {
     const Step& step = p_.steps[s];
     if (step.kind == StepKind::jump) {
@@ -274,12 +303,18 @@ void Context::steps() {
       call(s);
     else if (step.kind == StepKind::copy)
       std::memmove(args[1], args[0], step.args[0].bytes);
+    else if (step.kind == StepKind::loop)
+      next = enter_loop(step, args) ? s + 1 : step.target;
+    else if (step.kind == StepKind::turn)
+      next = turn_loop(step, args) ? step.target : s + 1;
     else if (*static_cast<const std::byte*>(args[0]) == std::byte{0})
       next = step.target;
     if (timed) {
-      while (model_->shown[shown] != s) ++shown;
-      times_[shown] = static_cast<std::uint64_t>(
-          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+      const auto& shown = model_->shown;  // a turn counts for nobody: it copies little
+      const auto at = std::lower_bound(shown.begin(), shown.end(), s);
+      if (at != shown.end() && *at == s)
+        times_[static_cast<std::size_t>(at - shown.begin())] += static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
     }
     if (flags_ & TN_GUARD) check_slack(s);
     s = next;

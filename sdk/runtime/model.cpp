@@ -108,7 +108,8 @@ std::shared_ptr<const Model> load_model(const std::string& folder) {
     for (const std::string& o : p.objects) m->objects.emplace_back(dir, o, m->checksums);
   resolve_kernels(*m);
   for (std::uint32_t s = 0; s < p.steps.size(); ++s)
-    if (p.steps[s].kind != StepKind::jump) m->shown.push_back(s);
+    if (p.steps[s].kind != StepKind::jump && p.steps[s].kind != StepKind::turn)
+      m->shown.push_back(s);
   return m;
 }
 

@@ -38,7 +38,7 @@ struct Model {
   std::vector<Object> objects;
   std::vector<KernelFn> kernels;
   std::vector<Region> images;        ///< one per pool; empty where there is none
-  std::vector<std::uint32_t> shown;  ///< steps that people see: all but jumps
+  std::vector<std::uint32_t> shown;  ///< steps that people see: all but jumps and turns
 };
 
 /// Throws Error.

@@ -220,7 +220,7 @@ class Reader {
   }
 
   void steps(const At& list, unsigned depth) {
-    if (depth > max_nesting) list.fail("branches nest deeper than 64");
+    if (depth > max_nesting) list.fail("branches and loops nest deeper than 64");
     for (const At& x : list.items()) step(x, depth);
   }
 
@@ -249,9 +249,34 @@ class Reader {
       expect(1);
       if (s.args[0].bytes != 1) x["args"].fail("a condition is one byte");
       branch(x, std::move(s), depth);
+    } else if (kind == "loop") {
+      s.kind = StepKind::loop;
+      loop(x, std::move(s), depth);
     } else {
-      x["kind"].fail("'" + kind + "' is none of call, copy, branch");
+      x["kind"].fail("'" + kind + "' is none of call, copy, branch, loop");
     }
+  }
+
+  /// Arguments: count, number of the iteration, then for each carried value what it is at first,
+  /// itself, and what the body makes of it.
+  void loop(const At& x, Step s, unsigned depth) {
+    if (s.args.size() < 2 || (s.args.size() - 2) % 3 != 0)
+      x["args"].fail("has " + std::to_string(s.args.size()) + " places instead of 2 + 3 * n");
+    if (s.args[0].bytes != 8 || s.args[1].bytes != 8)
+      x["args"].fail("the count and the number of the iteration are 8 bytes each");
+    writable(x, s.args[1]);
+    for (std::size_t j = 2; j < s.args.size(); j += 3) {
+      if (s.args[j].bytes != s.args[j + 1].bytes || s.args[j].bytes != s.args[j + 2].bytes)
+        x["args"].items()[j].fail("a carried value has one size");
+      writable(x, s.args[j + 1]);
+    }
+    const std::size_t at = p_.steps.size();
+    Step turn{.kind = StepKind::turn, .args = s.args};
+    p_.steps.push_back(std::move(s));
+    steps(x["body"], depth + 1);
+    turn.target = static_cast<std::uint32_t>(at + 1);
+    p_.steps.push_back(std::move(turn));
+    p_.steps[at].target = next();
   }
 
   /// The kernel trusts what it gets: every argument has the bytes that it was compiled for.

@@ -54,8 +54,10 @@ struct Kernel {
   std::uint32_t worker_pool = 0;
 };
 
-/// Steps in a line: a branch goes on, or jumps to `target`; `jump` ends the first arm.
-enum class StepKind : std::uint8_t { call, copy, branch, jump };
+/// Steps in a line: a branch goes on, or jumps to `target`; `jump` ends the first arm. A loop goes
+/// on to its body, or jumps to `target`; `turn` ends the body: it jumps to `target`, where the body
+/// begins, or goes on. Both have the arguments of the loop.
+enum class StepKind : std::uint8_t { call, copy, branch, jump, loop, turn };
 struct Step {
   StepKind kind = StepKind::call;
   std::string name;

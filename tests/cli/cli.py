@@ -10,6 +10,7 @@ plan      plans from files: pools, pins, wrong offsets, corrupt artefacts
 artefact  every number of program.json edited: a named error, or the right run
 casts     floats beyond the range of integers: folded, evaluated and compiled give the same
 chains    100 000 nodes in a row through every pass and a compile
+loops     counts known only at the run: what the compiled loop gives is what it says
 """
 import json, os, pathlib, re, shutil, subprocess, sys, traceback
 
@@ -336,6 +337,30 @@ def check_chains():
     ok("compile", chain, "-o", WORK / "chain", "--check", "--set", "fuse-ops.max_nodes=1")  # 100 000 steps and tokens
     ok("run", WORK / "chain")
     ok("plan", "show", WORK / "chain")
+
+
+def check_loops():
+    m = module("power", """  %2 = loop(%1, %0) : f32[8, 8] region (%3: i64[], %4: f32[8, 8]) {
+    %5 = matmul(%4, %0) : f32[8, 8]
+    %6 = cast(%3) {to = f32} : f32[]
+    %7 = add(%5, %6) : f32[8, 8]
+    return %7
+  }
+  return %2
+""", '%0 "x": f32[8, 8], %1 "n": i64[]')
+    out = WORK / "power"
+    ok("compile", m, "-o", out)
+    ok("plan", "show", out)
+    x = np.random.default_rng(1).random((8, 8), "f4") / 8
+    np.save(WORK / "x.npy", x)
+    for n in (5, 1, 0, -2):
+        np.save(WORK / "n.npy", np.array(n, "i8"))
+        ok("run", out, "--input", f"x={WORK / 'x.npy'}", "--input", f"n={WORK / 'n.npy'}", "--output", WORK / "o", "--poison", "--profile")
+        want = x
+        for i in range(n):
+            want = want @ x + np.float32(i)
+        got = np.load(WORK / "o/out_0.npy")
+        expect(np.allclose(got, want, rtol=1e-5, atol=0), f"{n} iterations: {got}, {want} was expected")
 
 
 shutil.rmtree(WORK, ignore_errors=True)

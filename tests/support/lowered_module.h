@@ -32,6 +32,7 @@ struct KernelSpec {
 class LoweredModule {
  public:
   using Arm = std::function<std::vector<Value>(LoweredModule&)>;
+  using LoopBody = std::function<std::vector<Value>(LoweredModule&, const std::vector<Value>&)>;
 
   explicit LoweredModule(const std::vector<std::pair<std::string, TensorType>>& inputs)
       : m_(builtin_ops()) {
@@ -84,6 +85,32 @@ class LoweredModule {
           {types[k], f().next_id++, types.size() == 1 ? name : fmt::format("{}.{}", name, k)});
     }
     return push(std::move(n));
+  }
+  /// `fill` gets the parameters of the body: the number of the iteration, then the carried values.
+  std::vector<Value> loop(const std::string& name, Value count, const std::vector<Value>& initial,
+                          const LoopBody& fill) {
+    Node n{.op = node::loop, .operands = {count}};
+    Node entry{.op = node::param,
+               .results = {{{DType::i64, ::tenon::Shape{}}, f().next_id++, name + ".i"}}};
+    for (std::size_t k = 0; k < initial.size(); ++k) {
+      n.operands.push_back(initial[k]);
+      entry.results.push_back({initial[k].type(), f().next_id++, fmt::format("{}.in{}", name, k)});
+      n.results.push_back({initial[k].type(), f().next_id++,
+                           initial.size() == 1 ? name : fmt::format("{}.{}", name, k)});
+    }
+    std::vector<const Node*> outer = std::exchange(nodes_, {});
+    Body b{.entry = m_.make(std::move(entry))};
+    std::vector<Value> params;
+    for (std::uint32_t k = 0; k < b.entry->results.size(); ++k) params.push_back({b.entry, k});
+    b.results = fill(*this, params);
+    b.nodes = std::exchange(nodes_, std::move(outer));
+    n.regions.push_back(std::move(b));
+    return push(std::move(n));
+  }
+  Value count(std::int64_t n) {
+    const TensorType type{DType::i64, ::tenon::Shape{}};
+    Constant c = make_constant<std::int64_t>(type, std::span(&n, 1));
+    return one({.op = node::constant, .attrs = {{"value", c}}}, type, "");
   }
   Module finish(const std::vector<Value>& results) {
     f().body.nodes = std::move(nodes_);

@@ -98,7 +98,8 @@ class RandomGraph {
       const Value v = any();
       return one({.op = node::copy, .operands = {v}}, v.type());
     }
-    if (what < 30 && depth < 2) return branch(depth);
+    if (what < 28 && depth < 2) return branch(depth);
+    if (what < 32 && depth < 2) return loop(depth);
     for (int attempt = 0; attempt < 12; ++attempt) {
       if (op()) return;
     }
@@ -146,15 +147,45 @@ class RandomGraph {
   }
 
   Body arm(const TensorType& wanted, unsigned depth) {
+    return region({.op = node::param}, {wanted}, depth);
+  }
+
+  /// Up to three iterations of up to three carried values; the body swaps, keeps, drops and reuses
+  /// them, and reads values from outside.
+  void loop(unsigned depth) {
+    const auto count = static_cast<std::int64_t>(rng_.below(5)) - 1;
+    const TensorType i64{DType::i64, ::tenon::Shape{}};
+    one({.op = node::constant,
+         .attrs = {{"value", make_constant<std::int64_t>(i64, std::span(&count, 1))}}},
+        i64);
+    Node n{.op = node::loop, .operands = {values_.back()}};
+    values_.pop_back();  // nothing else reads it
+    Node entry{.op = node::param, .results = {{i64, f().next_id++, ""}}};
+    std::vector<TensorType> types;
+    for (std::uint64_t k = 1 + rng_.below(3); k > 0; --k) {
+      n.operands.push_back(any());
+      types.push_back(n.operands.back().type());
+      entry.results.push_back({types.back(), f().next_id++, ""});
+    }
+    n.regions.push_back(region(std::move(entry), types, depth + 1));
+    for (const TensorType& t : types) n.results.push_back({t, f().next_id++, ""});
+    push(std::move(n));
+  }
+
+  Body region(Node entry, const std::vector<TensorType>& wanted, unsigned depth) {
     const std::size_t outer = values_.size();
     std::vector<const Node*> outer_nodes = std::exchange(nodes_, {});
+    Body b{.entry = m_.make(std::move(entry))};
+    for (std::uint32_t k = 1; k < b.entry->results.size(); ++k) values_.push_back({b.entry, k});
     for (std::uint64_t k = rng_.below(4); k > 0; --k) node(depth);
-    std::vector<Value> fitting;
-    for (Value v : values_) {
-      if (v.type() == wanted) fitting.push_back(v);
+    for (const TensorType& type : wanted) {
+      std::vector<Value> fitting;
+      for (Value v : values_) {
+        if (v.type() == type) fitting.push_back(v);
+      }
+      b.results.push_back(
+          fitting[rng_.chance(70) ? fitting.size() - 1 : rng_.below(fitting.size())]);
     }
-    Body b{.entry = m_.make({.op = node::param})};
-    b.results = {fitting[rng_.chance(70) ? fitting.size() - 1 : rng_.below(fitting.size())]};
     b.nodes = std::exchange(nodes_, std::move(outer_nodes));
     values_.resize(outer);
     return b;

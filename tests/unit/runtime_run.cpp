@@ -242,6 +242,73 @@ TEST_CASE(
   }
 }
 
+/// y = x + n * w: what it carries is the output; `sum` writes over it in the body.
+struct LoopModel : SmallModel {
+  LoopModel() {
+    const TensorType count(DType::i64, Shape{});
+    program.inputs.push_back({.name = "n", .type = count, .align = 8});
+    program.pools[0] = {"ram", bytes + 8, 64, ExecPool::Kind::data};
+    const ArgPlace carried = at_output(0, bytes), made = at_pool(0, 0, bytes);
+    program.steps = {
+        {.kind = ExecStep::Kind::loop,
+         .name = "loop",
+         .args = {at_input(1, 8), at_pool(0, bytes, 8), at_input(0, bytes), carried, made},
+         .then_steps = {call("sum", 0, {carried, at_pool(1, 0, bytes), made})}}};
+  }
+};
+
+TEST_CASE("runtime: loops run their body as often as an input says, times add up") {
+  const LoopModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  REQUIRE(tn_model_steps(model.get()) == 2);
+  tn_step_info info{sizeof info, nullptr, nullptr, nullptr, 0};
+  REQUIRE(tn_model_step(model.get(), 0, &info) == 0);
+  CHECK(std::string(info.kind) == "loop");
+  const auto c = context(model, 2, TN_PROFILE | TN_POISON | TN_GUARD);
+  for (const std::int64_t n : {3, 0, 1, -5, 40}) {
+    REQUIRE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0);
+    REQUIRE(tn_set_input(c.get(), 1, TN_I64, 0, nullptr, &n) == 0);
+    REQUIRE_MESSAGE(tn_run(c.get()) == 0, tn_last_error());
+    const void* y = nullptr;
+    REQUIRE(tn_output(c.get(), 0, &y) == 0);
+    float want = m.x[9];
+    for (std::int64_t i = 0; i < n; ++i) want += m.w[9];
+    CHECK(static_cast<const float*>(y)[9] == want);
+    const std::uint64_t* ns = nullptr;
+    std::uint32_t steps = 0;
+    REQUIRE(tn_step_times(c.get(), &ns, &steps) == 0);
+    REQUIRE(steps == 2);
+    CHECK((ns[1] > 0) == (n > 0));
+  }
+}
+
+TEST_CASE("runtime: loops whose places are wrong are refused") {
+  const auto refused = [](auto change, const std::string& what) {
+    LoopModel m;
+    change(m.program.steps[0]);
+    const TempDir dir;
+    write_artefact(dir.path(), m.program, m.kernels);
+    CHECK(load_code(dir.path()) == TN_RT_PROGRAM);
+    CHECK_MESSAGE(says(what), tn_last_error());
+  };
+  const auto bytes = SmallModel::bytes;
+  refused([](ExecStep& s) { s.args.pop_back(); }, "4 places instead of 2 + 3 * n");
+  refused([](ExecStep& s) { s.args.resize(1); }, "1 places instead of 2 + 3 * n");
+  refused([](ExecStep& s) { s.args[0].bytes = 4; }, "8 bytes each");
+  refused([](ExecStep& s) { s.args[1] = at_input(1, 8); }, "writes input 'n'");
+  refused([](ExecStep& s) { s.args[1] = at_pool(1, 0, 8); }, "which holds constants");
+  refused([](ExecStep& s) { s.args[1].offset += 8; }, "");
+  refused([](ExecStep& s) { s.args[4].bytes -= 4; }, "one size");
+  refused([&](ExecStep& s) { s.args[3] = at_input(0, bytes); }, "writes input 'x'");
+  refused(
+      [](ExecStep& s) {
+        for (int depth = 0; depth < 70; ++depth) s = ExecStep{s.kind, s.name, 0, s.args, {s}};
+      },
+      "nest deeper than 64");
+}
+
 TEST_CASE("runtime: worker scratch is one per worker") {
   KernelMaker k("scratch");
   const std::uint64_t rows = 64;

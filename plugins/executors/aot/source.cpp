@@ -197,7 +197,7 @@ class SourceWriter {
     return false;
   }
 
-  /// Branches nest to at most 64.
+  /// Branches and loops nest to at most 64.
   void steps(const std::vector<ExecStep>& list) {
     for (const ExecStep& s : list) step(s);
   }
@@ -218,10 +218,7 @@ class SourceWriter {
       case ExecStep::Kind::call:
         return call(s);
       case ExecStep::Kind::copy:
-        if (s.args[1].bytes > 0 && !(s.args[0] == s.args[1]))
-          line(fmt::format("memcpy({}, {}, {});", at(s.args[1], true), read(s.args[0]),
-                           s.args[1].bytes));
-        return;
+        return copy(s.args[1], s.args[0]);
       case ExecStep::Kind::branch:
         line(fmt::format("if (*(const unsigned char*){} != 0) {{", at(s.args[0], false)));
         arm(s.then_steps);
@@ -229,7 +226,32 @@ class SourceWriter {
         arm(s.else_steps);
         line("}");
         return;
+      case ExecStep::Kind::loop:
+        return loop(s);
     }
+  }
+
+  void copy(const ArgPlace& to, const ArgPlace& from) {
+    if (to.bytes > 0 && !(from == to))
+      line(fmt::format("memcpy({}, {}, {});", at(to, true), read(from), to.bytes));
+  }
+
+  void loop(const ExecStep& s) {
+    const std::string count = fmt::format("count{}", step_), i = fmt::format("i{}", step_);
+    for (std::size_t j = 2; j < s.args.size(); j += 3) copy(s.args[j + 1], s.args[j]);
+    line("{");
+    ++depth_;
+    line(fmt::format("int64_t {};", count));
+    line(fmt::format("memcpy(&{}, {}, 8);", count, read(s.args[0])));
+    line(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", i, count));
+    ++depth_;
+    line(fmt::format("memcpy({}, &{}, 8);", at(s.args[1], true), i));
+    steps(s.then_steps);
+    for (std::size_t j = 2; j < s.args.size(); j += 3) copy(s.args[j + 1], s.args[j + 2]);
+    --depth_;
+    line("}");
+    --depth_;
+    line("}");
   }
 
   void call(const ExecStep& s) {

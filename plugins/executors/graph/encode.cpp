@@ -43,7 +43,7 @@ Json kernel(const ExecKernel& k, const std::vector<std::uint64_t>& args) {
 Json steps(const std::vector<ExecStep>& list);
 
 Json step(const ExecStep& s) {
-  static constexpr const char* kinds[] = {"call", "copy", "branch"};
+  static constexpr const char* kinds[] = {"call", "copy", "branch", "loop"};
   Json args = Json::array();
   for (const ArgPlace& a : s.args) args.push_back(place(a));
   Json j{{"name", s.name}, {"kind", kinds[static_cast<unsigned>(s.kind)]}, {"args", args}};
@@ -52,6 +52,7 @@ Json step(const ExecStep& s) {
     j["then"] = steps(s.then_steps);  // branches nest to at most 64
     j["else"] = steps(s.else_steps);
   }
+  if (s.kind == ExecStep::Kind::loop) j["body"] = steps(s.then_steps);
   return j;
 }
 

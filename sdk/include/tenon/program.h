@@ -24,14 +24,20 @@ struct ArgPlace {
 using DeadRanges = std::vector<ArgPlace>;
 
 struct ExecStep {
-  enum class Kind : std::uint8_t { call, copy, branch } kind = Kind::call;
+  enum class Kind : std::uint8_t { call, copy, branch, loop } kind = Kind::call;
   std::string name;          ///< the step's name in the request, for profiles and messages
   std::uint32_t kernel = 0;  ///< call: index into ExecProgram::kernels
-  std::vector<ArgPlace>
-      args;  ///< call: inputs, outputs, shared scratch. copy: from, to. branch: condition
-  std::vector<ExecStep> then_steps, else_steps;  // branch
-  DeadRanges dead;                               ///< call, copy: what dies when the step is done
-  DeadRanges then_dead, else_dead;               ///< branch: what dies when that arm is entered
+  /// call: inputs, outputs, shared scratch. copy: from, to. branch: condition (1 byte). loop: count
+  /// (i64), number of the iteration (i64, written from 0 on), then for each carried value its
+  /// initial value, itself, and what the body makes of it. A loop copies initial values to carried
+  /// ones, runs its body `count` times (never when that is below 1), and copies from the third to
+  /// the second after each; equal places need no copy, others of one step do not overlap.
+  std::vector<ArgPlace> args;
+  std::vector<ExecStep> then_steps, else_steps;  ///< branch: its arms. loop: its body, and nothing
+  DeadRanges dead;  ///< call, copy: what dies when the step is done; loop: after the last iteration
+  DeadRanges then_dead, else_dead;  ///< branch: what dies when that arm is entered; loop: when its
+                                    ///< body is entered first, when it is not run at all
+  DeadRanges next_dead;             ///< loop: what dies when another iteration begins
 };
 
 /// A kernel, once per place of its worker scratch (planners that share give all calls of a kernel

@@ -91,7 +91,7 @@ typedef struct {
 typedef struct {
   size_t struct_size;
   const char* name;
-  const char* kind;   /* "call", "copy" or "branch" */
+  const char* kind;   /* "call", "copy", "branch" or "loop" */
   const char* kernel; /* symbol, of a call; else "" */
   uint64_t work;      /* estimated scalar operations; 0 unknown */
 } tn_step_info;
@@ -127,7 +127,7 @@ TN_RT_API const char* tn_model_json(const tn_model*); /* text of program.json */
 TN_RT_API uint32_t tn_model_inputs(const tn_model*);
 TN_RT_API uint32_t tn_model_outputs(const tn_model*);
 TN_RT_API uint32_t tn_model_pools(const tn_model*);
-TN_RT_API uint32_t tn_model_steps(const tn_model*); /* those inside of branches included */
+TN_RT_API uint32_t tn_model_steps(const tn_model*); /* those inside of branches and loops included */
 TN_RT_API int tn_model_input(const tn_model*, uint32_t i, tn_tensor_info* out);
 TN_RT_API int tn_model_output(const tn_model*, uint32_t i, tn_tensor_info* out);
 TN_RT_API int tn_model_pool(const tn_model*, uint32_t i, tn_pool_info* out);
@@ -164,7 +164,7 @@ TN_RT_API int tn_run(tn_context*);
  * tn_run. */
 TN_RT_API int tn_output(tn_context*, uint32_t i, const void** out);
 /* Nanoseconds of each step in the last run (0: not taken), one per tn_model_steps. Needs
- * TN_PROFILE. */
+ * TN_PROFILE. Steps of a loop: of all its iterations together. */
 TN_RT_API int tn_step_times(tn_context*, const uint64_t** nanoseconds, uint32_t* n);
 
 #ifdef __cplusplus
