@@ -10,6 +10,7 @@
 #include "core/cli/difference.h"
 #include "core/cli/runner.h"
 #include "core/storage/files.h"
+#include "core/storage/timeline.h"
 #include "tenon/storage.h"
 
 namespace tenon::cli {
@@ -68,11 +69,17 @@ std::string memory_summary(const StorageRequest& r, const StoragePlan& p) {
 CallerOwned caller_owned(const Module& m, const MemoryConfig& memory) {
   CallerOwned out;
   if (memory.io_planned || !m.main()) return out;
+  auto bound = io_binding(*m.main(), memory);
+  const IoBinding io = bound ? *std::move(bound) : IoBinding{};
   const auto add = [](std::uint64_t& sum, const TensorType& t) {
     sum = checked_add(sum, byte_size(t).value_or(0)).value_or(UINT64_MAX);
   };
-  for (const NodeResult& p : m.main()->body.entry->results) add(out.inputs, p.type);
-  for (Value v : m.main()->body.results) add(out.outputs, v.type());
+  for (std::uint32_t i = 0; i < m.main()->n_params(); ++i) {
+    if (!io.input_planned(i)) add(out.inputs, m.main()->param(i).type());
+  }
+  for (std::uint32_t j = 0; j < m.main()->body.results.size(); ++j) {
+    if (!io.output_planned(j)) add(out.outputs, m.main()->body.results[j].type());
+  }
   return out;
 }
 

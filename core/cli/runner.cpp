@@ -53,7 +53,7 @@ std::vector<NamedType> describe(const tn_model* m, Count count, Info info) {
   for (std::uint32_t i = 0; i < count(m); ++i) {
     tn_tensor_info t{};
     t.struct_size = sizeof t;
-    if (info(m, i, &t) == 0) out.push_back({t.name, type_of(t)});
+    if (info(m, i, &t) == 0) out.push_back({t.name, type_of(t), t.state != 0});
   }
   return out;
 }
@@ -336,8 +336,9 @@ Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs,
     auto file = files.find(inputs[i].name);
     auto fill = fills.find(inputs[i].name);
     Result<Tensor> t = [&]() -> Result<Tensor> {
+      const std::string made = inputs[i].state ? "const:0" : "";
       if (file == files.end())
-        return filled(inputs[i].type, fill == fills.end() ? "" : fill->second, seed + i);
+        return filled(inputs[i].type, fill == fills.end() ? made : fill->second, seed + i);
       auto bytes = DiskFiles().read(file->second);
       if (!bytes) return bytes.errors();
       return tensor_from_npy(*bytes, file->second);

@@ -16,6 +16,7 @@ namespace tenon::cli {
 struct NamedType {
   std::string name;
   TensorType type;
+  bool state = false;  ///< an input that the model keeps from run to run
 };
 
 /// A loaded artefact with one context. Failures carry the runtime's own code and text.
@@ -38,7 +39,7 @@ class Runner {
   std::shared_ptr<tn_model> model_;
   std::shared_ptr<tn_context> context_;
   std::vector<NamedType> inputs_, outputs_;
-  std::vector<Tensor> held_;  // planned inputs are consumed by a run: they are set again
+  std::vector<Tensor> held_;  // planned inputs are consumed by a run, or state: they are set again
 };
 
 /// Bytes of main memory.
@@ -50,7 +51,8 @@ std::uint64_t memory_of_machine();
 /// memory. Same seed, same bytes.
 Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed);
 
-/// One tensor per input: `files` (name -> path of an .npy) first, else fills. TN8104: a name that
+/// One tensor per input: `files` (name -> path of an .npy) first, else fills, else made data; state
+/// begins as zeros. TN8104: a name that
 /// no input has.
 Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs,
                                         const std::map<std::string, std::string>& files,

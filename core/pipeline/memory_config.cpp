@@ -99,6 +99,21 @@ class MemoryReader {
     }
   }
 
+  void state(const YamlNode& n) {
+    if (!r_.want_list(n, "'state'")) return;
+    for (const YamlPtr& i : n.items) {
+      if (!r_.want_map(*i, "a pair of the state")) continue;
+      OptionValues found;
+      const auto keys = r_.read<schema::StateKeys>(*i, "a pair of the state", {}, &found);
+      if (keys.input.empty() || keys.output.empty()) {
+        r_.fail(2107, i->loc, "a pair of the state has no input or no output",
+                "write {input: NAME, output: NAME}");
+        continue;
+      }
+      memory().state.push_back({keys.input, keys.output, i->loc});
+    }
+  }
+
   void file_keys(const YamlNode& tree) {
     YamlNode own{.kind = Kind::map, .loc = tree.loc};
     for (const YamlEntry& e : tree.entries)
@@ -317,6 +332,7 @@ void convert_memory(const YamlNode& tree, PipelineConfig& out, Reader& reader) {
   each("pools", &MemoryReader::pools);
   each("reserved", &MemoryReader::reserved);
   each("place", &MemoryReader::place);
+  each("state", &MemoryReader::state);
   m.file_keys(tree);
 }
 

@@ -13,6 +13,7 @@ constexpr Key keys[] = {
     {"extends", "name or path of the pipeline that this one changes", false},
     {"io", "who owns inputs and outputs: caller, or planned", false},
     {"keep", "globs: values whose storage is not reused", false},
+    {"state", "pairs of input and output that are one storage, kept from run to run", false},
     {"targets", "what code is made for, by id", true},
     {"pools", "memories of the device, by id, in order of preference", true},
     {"reserved", "bytes of pools that are not ours", true},
@@ -76,6 +77,7 @@ Json defs() {
   place["role"]["enum"] = {"input",      "output",  "constant", "state",
                            "activation", "scratch", "worker"};
   d["place"] = object(std::move(place), {"pools"});
+  d["state"] = object(properties<StateKeys>(), {"input", "output"});
   d["plugin"] = object(properties<PluginKeys>(), {"path"});
   Json step = properties<StepKeys>();
   const Json names = {{"anyOf", {Json{{"type", "string"}}, list_of({{"type", "string"}})}}};
@@ -107,6 +109,7 @@ std::string json_schema() {
   top["pools"] = map_of(ref("pool"));
   top["reserved"] = list_of(ref("reserved"));
   top["place"] = list_of(ref("place"));
+  top["state"] = list_of(ref("state"));
   top["plugins"] = map_of(ref("plugin"));
   top["defaults"] = map_of({{"type", "string"}});
   top["steps"] = list_of(ref("step"));

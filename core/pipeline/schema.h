@@ -87,6 +87,14 @@ struct PlaceKeys {
   }
 };
 
+struct StateKeys {
+  std::string input, output;
+  static constexpr auto fields() {
+    return std::tuple{Field{"input", &StateKeys::input, "input of the model: the old value"},
+                      Field{"output", &StateKeys::output, "output of the model: the new value"}};
+  }
+};
+
 struct PluginKeys {
   std::string path, sha256;
   static constexpr auto fields() {

@@ -14,12 +14,12 @@ namespace {
 class ProgramBuilder {
  public:
   ProgramBuilder(const Module& m, const Timeline& t, const std::vector<ValueHome>& homes,
-                 bool io_planned, const StorageValues& values, const StorageRequest& request,
+                 const IoBinding& io, const StorageValues& values, const StorageRequest& request,
                  const StoragePlan& plan)
       : m_(m),
         t_(t),
         homes_(homes),
-        io_planned_(io_planned),
+        io_(io),
         request_(request),
         plan_(plan),
         slot_(t.id_end),
@@ -32,6 +32,7 @@ class ProgramBuilder {
     make_constants();
     out_.steps = steps(0);
     make_io();
+    keep_state();
     return std::move(out_);
   }
 
@@ -172,7 +173,7 @@ class ProgramBuilder {
       const Value v = t_.main->param(i);
       ExecIo io{value_name(v.node->results[i]),
                 v.type(),
-                io_planned_,
+                io_.input_planned(i),
                 {ArgPlace::Kind::input, i, 0, 0},
                 1};
       out_.inputs.push_back(complete(std::move(io), v.id(), aligns));
@@ -183,8 +184,21 @@ class ProgramBuilder {
           j < t_.main->result_names.size() && !t_.main->result_names[j].empty()
               ? t_.main->result_names[j]
               : value_name(v.node->results[v.index]);
-      ExecIo io{name, v.type(), io_planned_, {ArgPlace::Kind::output, j, 0, 0}, 1};
+      ExecIo io{name, v.type(), io_.output_planned(j), {ArgPlace::Kind::output, j, 0, 0}, 1};
       out_.outputs.push_back(complete(std::move(io), v.id(), aligns));
+    }
+  }
+
+  /// Outputs of the state stand where their inputs do; what was written elsewhere is copied there.
+  void keep_state() {
+    for (const auto& [in, out] : io_.state) {
+      ExecIo &input = out_.inputs[in], &output = out_.outputs[out];
+      input.state = true;
+      if (!(output.place == input.place))
+        out_.steps.push_back({.kind = ExecStep::Kind::copy,
+                              .name = "keep " + input.name,
+                              .args = {output.place, input.place}});
+      output.place = input.place;
     }
   }
 
@@ -221,7 +235,7 @@ class ProgramBuilder {
   const Module& m_;
   const Timeline& t_;
   const std::vector<ValueHome>& homes_;
-  const bool io_planned_;
+  const IoBinding& io_;
   const StorageRequest& request_;
   const StoragePlan& plan_;
   std::vector<ArgPlace> slot_;  ///< by value id: where the values of the request are
@@ -251,11 +265,12 @@ Status check_plan(const StorageRequest& request, const StoragePlan& plan) {
       .fix = "run the step `plan` again"};
 }
 
-/// Inputs and outputs are planned when they have storage; the request knows.
-bool plans_io(const StorageValues& values) {
-  return std::any_of(values.values.begin(), values.values.end(), [](const StorageValue& v) {
-    return v.role == Role::input || v.role == Role::output;
-  });
+/// Inputs and outputs are planned when they have storage; the values know.
+IoBinding binding(const StorageValues& values) {
+  const bool planned = std::any_of(
+      values.values.begin(), values.values.end(),
+      [](const StorageValue& v) { return v.role == Role::input || v.role == Role::output; });
+  return {planned, values.state};
 }
 
 }  // namespace
@@ -265,9 +280,10 @@ Result<ExecProgram> build_program(const Module& m, const StorageValues& values,
   if (Status s = check_plan(request, plan); !s) return std::move(s).take();
   auto timeline = timeline_of(m);
   if (!timeline) return timeline.errors();
-  auto homes = homes_of(*timeline, plans_io(values));
+  const IoBinding io = binding(values);
+  auto homes = homes_of(*timeline, io);
   if (!homes) return homes.errors();
-  return ProgramBuilder(m, *timeline, *homes, plans_io(values), values, request, plan).run();
+  return ProgramBuilder(m, *timeline, *homes, io, values, request, plan).run();
 }
 
 }  // namespace tenon

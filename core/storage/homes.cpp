@@ -18,7 +18,7 @@ struct HashOfSha {
 
 class Homes {
  public:
-  Homes(const Timeline& t, bool io_planned) : t_(t), io_planned_(io_planned) {
+  Homes(const Timeline& t, const IoBinding& io) : t_(t), io_(io) {
     homes_.resize(t.main->next_id);
     same_as_.assign(t.main->next_id, none);
   }
@@ -183,15 +183,16 @@ class Homes {
     }
   }
 
-  /// Last step that reads each source inside of the loop whose body this is; its opener when none
-  /// does.
-  std::unordered_map<ValueId, std::uint32_t> last_reads(const TimelineBody& loop) const {
-    std::unordered_map<ValueId, std::uint32_t> out;
+  using LastReads = std::unordered_map<ValueId, std::uint32_t>;
+
+  /// Last of the steps [first, end) that reads each source; none: not there.
+  LastReads last_reads(std::uint32_t first, std::uint32_t end) const {
+    LastReads out;
     const auto read = [&](Value v, std::uint32_t s) {
       std::uint32_t& last = out[homes_[v.id()].source];
       last = std::max(last, s);
     };
-    for (std::uint32_t s = loop.first; s < loop.end - 1; ++s) {
+    for (std::uint32_t s = first; s < end; ++s) {
       const TimelineStep& step = t_.steps[s];
       const auto& values = step.back_edge ? step.node->regions[0].results : step.node->operands;
       for (Value v : values) read(v, s);
@@ -199,13 +200,10 @@ class Homes {
     return out;
   }
 
-  /// What the body makes of carried value `j` may be written over it: nothing reads the old one
-  /// from then on, but the step that writes, element by element.
-  bool carries(const Node& n, std::uint32_t j,
-               const std::unordered_map<ValueId, std::uint32_t>& last_read) const {
-    const ValueHome& made = homes_[n.regions[0].results[j].id()];
-    const Value source = homes_[made.source].value;
-    const ValueId old = n.results[j].id;
+  /// `made` may be written over `old`: nothing reads the old value from then on, but the step that
+  /// writes, element by element.
+  bool replaces(Value made, ValueId old, const LastReads& last_read) const {
+    const Value source = homes_[homes_[made.id()].source].value;
     const auto it = last_read.find(old);
     const auto write = step_of_.find(source.node);  // the first: an `if` and a `loop` write inside
     if (write == step_of_.end()) return false;
@@ -215,17 +213,18 @@ class Homes {
 
   /// Step `s` reads all of `old` as one operand, in whose place it may write result `k`.
   bool in_place(const TimelineStep& s, std::uint32_t k, ValueId old) const {
-    if (!s.kernel) return false;
+    if (!s.kernel && s.node->op != node::copy) return false;
     const auto n_inputs = static_cast<std::uint32_t>(s.node->operands.size());
     for (std::uint32_t i = 0; i < n_inputs; ++i) {
       const ValueHome& h = homes_[s.node->operands[i].id()];
       if (h.source != old) continue;
-      const auto& pairs = s.kernel->kernel.inplace;
-      if (h.offset != 0 || h.size != homes_[old].size ||
-          std::find(pairs.begin(), pairs.end(), std::pair{i, n_inputs + k}) == pairs.end())
-        return false;
+      if (h.offset != 0 || h.size != homes_[old].size) return false;
+      if (s.kernel && !declares(s.kernel->kernel, i, n_inputs + k)) return false;
     }
     return true;
+  }
+  static bool declares(const tir::Kernel& k, std::uint32_t in, std::uint32_t out) {
+    return std::find(k.inplace.begin(), k.inplace.end(), std::pair{in, out}) != k.inplace.end();
   }
 
   void link_loops() {
@@ -233,12 +232,12 @@ class Homes {
       const Node& n = *t_.steps[s].node;
       if (n.op != node::loop || t_.steps[s].back_edge) continue;
       const TimelineBody& loop = t_.bodies[t_.arm_body(s, 0)];
-      const auto last_read = last_reads(loop);
+      const LastReads last_read = last_reads(loop.first, loop.end - 1);
       for (std::uint32_t j = 0; j < n.results.size(); ++j) {
         const Value made = loop.body->results[j];
         const ValueHome& h = homes_[made.id()];
         if (h.source == n.results[j].id && h.offset == 0) continue;  // it stays as it is
-        const bool here = carries(n, j, last_read);
+        const bool here = replaces(made, n.results[j].id, last_read);
         own(made, t_.arm_body(s, 0), here ? n.results[j].id : h.source,
             fmt::format("result {} of the body of `loop` (`{}`)", j, value_name(n.results[j])));
       }
@@ -246,23 +245,30 @@ class Homes {
   }
 
   void bind_io() {
-    if (!io_planned_) {
-      for (std::uint32_t i = 0; i < t_.main->n_params(); ++i)
-        bind(t_.main->param(i), ValueHome::Kind::input, i);
+    for (std::uint32_t i = 0; i < t_.main->n_params(); ++i) {
+      if (!io_.input_planned(i)) bind(t_.main->param(i), ValueHome::Kind::input, i);
     }
+    const LastReads last_read = io_.state.empty() ? LastReads() : last_reads(0, t_.n_steps());
+    const auto storage_of = [&](std::uint32_t j, ValueId source) {
+      for (const auto& [in, out] : io_.state) {
+        const ValueId old = t_.main->param(in).id();
+        if (out == j && replaces(t_.main->body.results[j], old, last_read)) return old;
+      }
+      return source;
+    };
     std::vector<bool> taken(homes_.size());
     for (std::uint32_t j = 0; j < t_.main->body.results.size(); ++j) {
       const Value v = t_.main->body.results[j];
       const ValueId source = at(v).source;
       if (at(v).kind == ValueHome::Kind::empty) continue;
-      if (!own(v, 0, source, fmt::format("result {} of `main`", j))) continue;
+      if (!own(v, 0, storage_of(j, source), fmt::format("result {} of `main`", j))) continue;
       if (taken[source]) {
         fail(4203, v.node->loc,
              fmt::format("result {} of `main` is the storage of an earlier result", j),
              "run make_outputs_ownable() before planning");
       }
       taken[source] = true;
-      if (!io_planned_) bind(homes_[source].value, ValueHome::Kind::output, j);
+      if (!io_.output_planned(j)) bind(homes_[source].value, ValueHome::Kind::output, j);
     }
   }
 
@@ -284,7 +290,7 @@ class Homes {
   }
 
   const Timeline& t_;
-  const bool io_planned_;
+  const IoBinding& io_;
   std::vector<ValueHome> homes_;
   std::vector<ValueId> same_as_;  ///< by id of a source: whose storage it is, or none
   std::unordered_map<const Node*, std::uint32_t> step_of_;  ///< the opener of an `if` or `loop`
@@ -293,8 +299,15 @@ class Homes {
 
 }  // namespace
 
-Result<std::vector<ValueHome>> homes_of(const Timeline& t, bool io_planned) {
-  return Homes(t, io_planned).run();
+bool IoBinding::input_planned(std::uint32_t i) const {
+  return planned || std::any_of(state.begin(), state.end(), [&](auto s) { return s.first == i; });
+}
+bool IoBinding::output_planned(std::uint32_t j) const {
+  return planned || std::any_of(state.begin(), state.end(), [&](auto s) { return s.second == j; });
+}
+
+Result<std::vector<ValueHome>> homes_of(const Timeline& t, const IoBinding& io) {
+  return Homes(t, io).run();
 }
 
 }  // namespace tenon

@@ -21,8 +21,11 @@ std::uint64_t natural_align(const TensorType& t) {
 
 class Liveness {
  public:
-  Liveness(const MemoryConfig& config, const Timeline& t, const std::vector<ValueHome>& homes)
-      : config_(config),
+  Liveness(const Module& m, const MemoryConfig& config, const IoBinding& io, const Timeline& t,
+           const std::vector<ValueHome>& homes)
+      : m_(m),
+        config_(config),
+        io_(io),
         t_(t),
         homes_(homes),
         spans_(homes.size()),
@@ -31,6 +34,13 @@ class Liveness {
         lasting_(homes.size()) {}
 
   Result<StorageValues> run() {
+    out_.state = io_.state;
+    for (const ComputeFunction& f : m_.computes) {
+      const auto asks = [](const te::Stage& s) { return s.align > 1 || !s.pools.empty(); };
+      if (std::any_of(f.compute.stages.begin(), f.compute.stages.end(), asks))
+        asking_.emplace(f.name, &f.compute);
+    }
+    note_state();
     note_uses();
     emit_values();
     emit_relations();
@@ -67,6 +77,16 @@ class Liveness {
       end = b.loop ? b.end : b.opener + 1;  // the next iteration needs it too
     }
     add(v.id(), h.def, end);
+  }
+
+  void note_state() {
+    is_state_.resize(homes_.size());
+    for (const auto& [in, out] : io_.state) {
+      const ValueId id = t_.main->param(in).id();
+      if (homes_[id].kind != ValueHome::Kind::storage) continue;
+      add(id, 0, length());
+      is_state_[id] = lasting_[id] = true;
+    }
   }
 
   void note_uses() {
@@ -132,6 +152,7 @@ class Liveness {
 
   Role role_of(const ValueHome& h) const {
     if (homes_[h.source].value.node->op == node::constant) return Role::constant;
+    if (is_state_[h.owner]) return Role::state;
     if (homes_[h.source].value.node == t_.main->body.entry) return Role::input;
     return is_output_[h.owner] ? Role::output : Role::activation;
   }
@@ -141,6 +162,8 @@ class Liveness {
       const ValueHome& h = homes_[v.id()];
       if (h.kind != ValueHome::Kind::empty) is_output_[h.owner] = lasting_[h.owner] = true;
     }
+    for (const auto& [in, out] : io_.state)  // copied after the last step, or state itself
+      is_output_[homes_[t_.main->body.results[out].id()].owner] = false;
     for (ValueId id = 0; id < homes_.size(); ++id) {
       const ValueHome& h = homes_[id];
       const bool twin = h.owner != id && h.source == id && h.value.node->op == node::constant;
@@ -198,19 +221,20 @@ class Liveness {
       }
     }
     for (const TimelineStep& s : t_.steps) {
-      if (s.back_edge) relate_carried(*s.node);
+      if (!s.back_edge) continue;
+      for (std::uint32_t j = 0; j < s.node->results.size(); ++j)
+        relate_carried(s.node->results[j].id, s.node->regions[0].results[j]);
     }
+    for (const auto& [in, out] : io_.state)
+      relate_carried(t_.main->param(in).id(), t_.main->body.results[out]);
   }
 
-  /// What the body of a loop writes over the value that it carries.
-  void relate_carried(const Node& n) {
-    for (std::uint32_t j = 0; j < n.results.size(); ++j) {
-      const ValueHome& made = homes_[n.regions[0].results[j].id()];
-      const ValueId result = n.results[j].id;
-      if (made.kind == ValueHome::Kind::storage && made.source != result &&
-          made.owner == homes_[result].owner)
-        relate(StorageRelation::Kind::same, result, made.source, 0);
-    }
+  /// What stands in the storage of the old value.
+  void relate_carried(ValueId old, Value v) {
+    const ValueHome& made = homes_[v.id()];
+    if (made.kind == ValueHome::Kind::storage && made.source != old &&
+        made.owner == homes_[old].owner)
+      relate(StorageRelation::Kind::same, old, made.source, 0);
   }
 
   const tir::Buffer* buffer(const KernelFunction& k, std::size_t arg) const {
@@ -260,7 +284,18 @@ class Liveness {
       v.op = step.kernel->kernel.symbol;
       facts_[index].compute = step.kernel->compute;
       facts_[index].on = step.kernel->target;
+      note_wishes(*step.kernel, arg - step.node->operands.size(), v, facts_[index]);
     }
+  }
+
+  /// What the tensor expression asks of output `k`'s storage.
+  void note_wishes(const KernelFunction& k, std::size_t output, StorageValue& v,
+                   PlacementFacts& f) const {
+    const auto it = asking_.find(k.compute);
+    if (it == asking_.end() || output >= it->second->outputs.size()) return;
+    const te::Stage& s = it->second->stages[it->second->outputs[output]];
+    v.align = std::max(v.align, s.align);
+    f.pools = s.pools;
   }
 
   void note_target(PlacementFacts& f, const std::string& target, bool write) {
@@ -307,15 +342,19 @@ class Liveness {
     note_target(facts_.back(), step.kernel->target, true);
   }
 
+  const Module& m_;
   const MemoryConfig& config_;
+  const IoBinding& io_;
   const Timeline& t_;
   const std::vector<ValueHome>& homes_;
   std::vector<std::vector<Lifetime>> spans_;  ///< by value id
   std::vector<std::uint32_t> index_of_;       ///< by value id: index into out_.values, or none
   std::vector<bool> is_output_,
-      lasting_;  ///< by value id of an owner: a result; needed after the last step
+      lasting_,  ///< by value id of an owner: a result; needed after the last step
+      is_state_;
   std::vector<PlacementFacts> facts_;  ///< by value
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string_view, const te::Compute*> asking_;  ///< by name: for storage
   StorageValues out_;
 };
 
@@ -324,9 +363,11 @@ class Liveness {
 Result<StorageValues> storage_values(const Module& m, const MemoryConfig& config) {
   auto timeline = timeline_of(m);
   if (!timeline) return timeline.errors();
-  auto homes = homes_of(*timeline, config.io_planned);
+  auto io = io_binding(*timeline->main, config);
+  if (!io) return io.errors();
+  auto homes = homes_of(*timeline, *io);
   if (!homes) return homes.errors();
-  return Liveness(config, *timeline, *homes).run();
+  return Liveness(m, config, *io, *timeline, *homes).run();
 }
 
 }  // namespace tenon

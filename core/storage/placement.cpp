@@ -168,6 +168,12 @@ class Placement {
                       : fmt::format("did you mean `{}`? else add `optional: true`", near));
   }
 
+  /// Whether the tensor expression decides where the value lives: no rule speaks of the value.
+  bool asks(std::uint32_t v, std::uint32_t rule) const {
+    if (facts_[v].pools.empty()) return false;
+    return rule == none || (config_.place[rule].value.empty() && config_.place[rule].op.empty());
+  }
+
   /// Why the pool may not hold the value; empty when it may.
   std::string refusal(const StoragePool& p, std::size_t v) const {
     const Holds sort = sort_of(values_.values[v].role);
@@ -201,7 +207,12 @@ class Placement {
   void assign(std::uint32_t v, std::uint32_t rule) {
     StorageValue& value = values_.values[v];
     std::vector<std::uint32_t> candidates;
-    if (rule != none) {
+    if (asks(v, rule)) {
+      value.place_why = "asked for by the tensor expression";
+      for (const std::string& id : facts_[v].pools) {
+        if (const std::uint32_t p = pool(id, {}); p != none) candidates.push_back(p);
+      }
+    } else if (rule != none) {
       value.place_why = where(config_.place[rule], rule);
       candidates = rule_pools_[rule];
     }

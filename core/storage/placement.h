@@ -1,6 +1,7 @@
 // Which pools a value may live in, in which order, at which cost, and where it is pinned.
 //
-// The first rule of `place` that matches a value decides. A pool is left out when it does not hold
+// The first rule of `place` that matches a value decides; but where the tensor expression asks for
+// pools, only one that names the value or its op does. A pool is left out when it does not hold
 // the value's sort or when a target that touches the value may not. Two sorts of value are matched
 // only by rules that speak of them: views and other aliases by rules that name a value (else they
 // go where their storage goes), worker scratch by rules with `role: worker` (else any pool that
@@ -22,6 +23,7 @@ struct PlacementFacts {
   std::vector<std::pair<std::string, bool>> targets;  ///< that touch it; true: one that writes
   std::string on, compute;                            ///< of the kernel that produces it
   bool alias = false;                                 ///< its bytes belong to another value
+  std::vector<std::string> pools;                     ///< that its tensor expression asks for
 };
 
 /// Without declared pools: `ram` (data), `const` (constants), `worker` (worker scratch); no limits,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/ir.h"
+#include "tenon/storage.h"
 
 namespace tenon {
 
@@ -76,9 +77,22 @@ struct ValueHome {
   std::uint32_t def = 0;     ///< step from which the source holds its bytes
 };
 
-/// By value id. 4202: a size is not known at compile time or passes 64 bits, or a view leaves its
-/// base. 4203: a result has no storage of its own: make_outputs_ownable() was not run.
-Result<std::vector<ValueHome>> homes_of(const Timeline& t, bool io_planned);
+/// Which inputs and outputs of `main` stand in pools.
+struct IoBinding {
+  bool planned = false;                                        ///< all of them
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> state;  ///< (input, output): what is kept
+  bool input_planned(std::uint32_t i) const;
+  bool output_planned(std::uint32_t j) const;
+};
+
+/// By value id. An output of the state is bytes of its input, like what a loop carries: where the
+/// input is still read when it is written, it is copied there after the last step. 4202: a size is
+/// not known at compile time or passes 64 bits, or a view leaves its base. 4203: a result has no
+/// storage of its own: make_outputs_ownable() was not run.
+Result<std::vector<ValueHome>> homes_of(const Timeline& t, const IoBinding& io);
+
+/// 4209: `state:` names no input or output, one twice, or two of different types.
+Result<IoBinding> io_binding(const Function& main, const MemoryConfig& config);
 
 /// The name for people: the model's, else `%<id>`.
 std::string value_name(const NodeResult& r);

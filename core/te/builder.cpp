@@ -84,6 +84,13 @@ void Builder::output(T stage) {
   c_.outputs.push_back(static_cast<std::uint32_t>(stage.tensor - c_.inputs.size()));
 }
 
+void Builder::place(T stage, std::vector<std::string> pools, std::uint64_t align) {
+  TENON_CHECK(stage.tensor >= c_.inputs.size() && std::has_single_bit(align));
+  Stage& s = c_.stages[stage.tensor - c_.inputs.size()];
+  s.pools = std::move(pools);
+  s.align = align;
+}
+
 E Builder::imm(DType t, double v) {
   if (!is_float(t)) return imm_int(t, static_cast<std::int64_t>(v));
   return {this, add(Expr{.kind = Kind::imm, .dtype = t, .f = v})};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -139,6 +140,11 @@ class Checker {
 
   std::string stage(std::uint32_t index) const {
     const Stage& s = c_.stages[index];
+    if (!std::has_single_bit(s.align))
+      return fmt::format("alignment {} is not a power of two", s.align);
+    if (std::set<std::string>(s.pools.begin(), s.pools.end()).size() != s.pools.size() ||
+        std::find(s.pools.begin(), s.pools.end(), "") != s.pools.end())
+      return "a pool stands twice, or has no name";
     if (s.value >= c_.exprs.size()) return "no value";
     if (type(s.value) != s.dtype)
       return fmt::format("value of type {} in a stage of {}", name(type(s.value)), name(s.dtype));

@@ -16,7 +16,11 @@ inline Expr mapped(Expr e, const std::vector<ExprId>& map) {
 
 /// A stage that copies `tensor`, the tensor of stage `of`.
 inline Stage copy_stage(Builder& b, const Stage& of, std::uint32_t tensor) {
-  Stage s{.name = of.name + "_copy", .dtype = of.dtype, .axes = of.axes};
+  Stage s{.name = of.name + "_copy",
+          .dtype = of.dtype,
+          .axes = of.axes,
+          .align = of.align,
+          .pools = of.pools};
   Expr load{.kind = Kind::load, .dtype = of.dtype, .n = tensor};
   for (std::uint32_t k = 0; k < of.axes.size(); ++k)
     load.args.push_back(b.add(Expr{.kind = Kind::axis, .dtype = DType::i64, .n = k}));

@@ -104,6 +104,11 @@ class ComputeReader final : ExprReader {
     stage_.dtype = *t;
     stage_.axes = axes();
     if (r_.accept_word("reduce")) stage_.reduce = axes();
+    if (r_.accept_word("in")) {
+      do stage_.pools.push_back(r_.string("the id of a pool"));
+      while (r_.accept(","));
+    }
+    if (r_.accept_word("align")) stage_.align = r_.natural("an alignment in bytes");
     if (r_.accept("{")) {
       while (at_line()) line();
       r_.expect_word("yield", "and the value of the stage");

@@ -85,6 +85,9 @@ class ComputeWriter final : ExprWriter {
       out_ += " reduce ";
       axes(s.reduce);
     }
+    for (std::size_t p = 0; p < s.pools.size(); ++p)
+      out_ += (p ? ", " : " in ") + quoted(s.pools[p]);
+    if (s.align != 1) out_ += fmt::format(" align {}", s.align);
     names_ = axis_names(s);
     bare_ = bare_names(names_);
     const std::size_t head = out_.size();

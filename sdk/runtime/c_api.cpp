@@ -63,9 +63,15 @@ auto& item(const V& list, std::uint32_t i, const char* what) {
 }
 
 tn_tensor_info info_of(const Tensor& t) {
-  return {
-      sizeof(tn_tensor_info), t.name.c_str(), t.dtype, static_cast<std::uint32_t>(t.dims.size()),
-      t.dims.data(),          t.bytes,        t.align, t.planned};
+  return {sizeof(tn_tensor_info),
+          t.name.c_str(),
+          t.dtype,
+          static_cast<std::uint32_t>(t.dims.size()),
+          t.dims.data(),
+          t.bytes,
+          t.align,
+          t.planned,
+          t.state};
 }
 
 int find(const std::vector<Tensor>& list, const char* name, std::uint32_t* out, const char* what) {

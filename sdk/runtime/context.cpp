@@ -75,6 +75,11 @@ Context::Context(std::shared_ptr<const Model> model, unsigned threads, std::uint
   args_.resize(n);
   if (flags & TN_PROFILE) times_.resize(model_->shown.size());
   prepare_pools();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!p_.inputs[i].state) continue;
+    if (p_.inputs[i].bytes > 0) std::memset(inputs_[i].at, 0, p_.inputs[i].bytes);
+    inputs_[i].given = true;
+  }
 }
 
 /// Poison, then the constants of pools that can be written.
@@ -248,7 +253,7 @@ void Context::run() {
   }
   std::fill(times_.begin(), times_.end(), 0);
   for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (p_.inputs[i].planned) inputs_[i].given = false;
+    if (p_.inputs[i].planned && !p_.inputs[i].state) inputs_[i].given = false;
   struct Awake {
     explicit Awake(Workers& w) : workers(w) { workers.begin(); }
     ~Awake() { workers.end(); }

@@ -54,6 +54,10 @@ class At {
     if (s.find('\0') != s.npos) fail("holds a zero byte");
     return s;
   }
+  bool yes() const {
+    if (!j_->is_boolean()) fail("should be true or false");
+    return j_->get<bool>();
+  }
   std::uint64_t u64(std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) const {
     if (!j_->is_number_integer() ||
         (j_->is_number_integer() && !j_->is_number_unsigned() && j_->get<std::int64_t>() < 0))
@@ -185,6 +189,10 @@ class Reader {
         x["place"].fail("holds " + std::to_string(t.place.bytes) + " bytes of " +
                         std::to_string(t.bytes));
       t.planned = true;
+    }
+    if (x.has("state")) {
+      if (!t.planned) x["state"].fail("is for what stands in a pool");
+      t.state = x["state"].yes();
     }
     return t;
   }

@@ -41,7 +41,7 @@ struct Tensor {
   tn_dtype dtype = TN_F32;
   std::vector<std::int64_t> dims;
   std::uint64_t bytes = 0, align = 1;
-  bool planned = false;
+  bool planned = false, state = false;
   Place place;  ///< when planned
 };
 

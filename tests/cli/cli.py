@@ -11,6 +11,7 @@ artefact  every number of program.json edited: a named error, or the right run
 casts     floats beyond the range of integers: folded, evaluated and compiled give the same
 chains    100 000 nodes in a row through every pass and a compile
 loops     counts known only at the run: what the compiled loop gives is what it says
+state     storage that is kept from run to run: where it stands, what begins it, what does not fit
 """
 import json, os, pathlib, re, shutil, subprocess, sys, traceback
 
@@ -361,6 +362,57 @@ def check_loops():
             want = want @ x + np.float32(i)
         got = np.load(WORK / "o/out_0.npy")
         expect(np.allclose(got, want, rtol=1e-5, atol=0), f"{n} iterations: {got}, {want} was expected")
+
+
+def check_state():
+    m = module("cell", """  %2 = add(%0, %1) : f32[4]
+  %3 = relu(%2) : f32[4]
+  return %2, %3
+""", '%0 "x": f32[4], %1 "h": f32[4]', '"h_next", "y"')
+    flow = WORK / "flow.yaml"
+
+    def pair(text):
+        flow.write_text(f"tenon: 1\nextends: graph-cpu\nstate: [{text}]\n")
+        return flow
+
+    out = WORK / "cell"
+    shown = ok("compile", m, "-p", pair("{input: h, output: h_next}"), "-o", out).stdout
+    expect("inputs 16 B, outputs 16 B" in shown, f"the state is no longer the caller's: {shown}")
+    ok("validate", flow)
+    tokens = json.loads((out / "request.json").read_text())["tokens"]
+    expect([v["role"] for t in tokens for v in t["values"] if v["name"] == "h"] == ["state"], "a value with the role of state")
+    x = np.array([1, -2, 3, -4], "f4")
+    np.save(WORK / "x.npy", x)
+    for h in (None, np.array([10, 20, 30, 40], "f4")):
+        given = []
+        if h is not None:
+            np.save(WORK / "h.npy", h)
+            given = ["--input", f"h={WORK / 'h.npy'}"]
+        ok("run", out, "--input", f"x={WORK / 'x.npy'}", *given, "--output", WORK / "o", "--poison", "--repeat", "3")
+        want = x + (0 if h is None else h)
+        expect(np.array_equal(np.load(WORK / "o/out_0.npy"), want), f"{np.load(WORK / 'o/out_0.npy')}, {want} was expected")
+        expect(np.array_equal(np.load(WORK / "o/out_1.npy"), np.maximum(want, 0)), "y")
+    refused(["compile", m, "-p", pair("{input: hh, output: h_next}"), "-o", out], 1, "TN4209", "hh", "did you mean `h`")
+    refused(["compile", m, "-p", pair("{input: h}"), "-o", out], 2, "TN2107", "output")
+    code = WORK / "c"
+    flow.write_text("tenon: 1\nextends: aot-c\nstate: [{input: h, output: h_next}]\n")
+    ok("compile", m, "-p", flow, "-o", code)
+    (WORK / "main.c").write_text("""#include "model.h"
+#include <stdio.h>
+int main(void) {
+  float x[4] = {1, -2, 3, -4}, y[4];
+  for (int i = 0; i < 3; ++i) {
+    tenon_cell_inputs in = {x, 0};
+    tenon_cell_outputs out = {0, y};
+    if (tenon_cell_run(&in, &out) != 0) return 1;
+  }
+  return y[0] == 3 && y[1] == 0 && y[2] == 9 && y[3] == 0 ? 0 : 2;
+}
+""")
+    built = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{code}", WORK / "main.c", code / "model.c", "-o", WORK / "cell.exe"],
+                           capture_output=True, text=True)
+    expect(built.returncode == 0, built.stderr)
+    expect(subprocess.run([WORK / "cell.exe"]).returncode == 0, "three runs of generated C add up")
 
 
 shutil.rmtree(WORK, ignore_errors=True)

@@ -197,4 +197,44 @@ TEST_CASE("placement: globs") {
   CHECK_FALSE(glob_match("", "x"));
 }
 
+TEST_CASE("placement: what a tensor expression asks for, and which rules stand above it") {
+  const auto planned = [](std::vector<std::string> pools, std::vector<PlaceRule> rules,
+                          std::string& why) {
+    LoweredModule b({{"x", i32(16)}});
+    const Value a = b.call("a", {b.in(0)}, i32(16));
+    Module m = b.finish({b.call("y", {a}, i32(16))});
+    te::Stage& s = m.computes[0].compute.stages[m.computes[0].compute.outputs[0]];
+    s.pools = std::move(pools);
+    s.align = 4096;
+    MemoryConfig c;
+    c.pools = {{.id = "sram"}, {.id = "tcm"}, {.id = "psram"}};
+    c.place = std::move(rules);
+    const auto values = storage_values(m, c);
+    if (!values) {
+      why = text(values.status());
+      return std::vector<std::uint32_t>{};
+    }
+    for (const StorageValue& v : values->values) {
+      if (v.name != "a") continue;
+      CHECK(v.align == 4096);
+      why = v.place_why;
+      return v.pools;
+    }
+    FAIL("no value");
+    return std::vector<std::uint32_t>{};
+  };
+  using Pools = std::vector<std::uint32_t>;
+  const PlaceRule policy{.pools = {"psram"}};
+  std::string why;
+  CHECK(planned({}, {}, why) == Pools{0, 1, 2});
+  CHECK(planned({"tcm", "sram"}, {}, why) == Pools{1, 0});
+  CHECK(why == "asked for by the tensor expression");
+  CHECK(planned({"tcm"}, {policy}, why) == Pools{1});
+  CHECK(planned({}, {policy}, why) == Pools{2});
+  CHECK(planned({"tcm"}, {{.value = "a", .pools = {"sram"}}, policy}, why) == Pools{0});
+  CHECK(planned({"tcm"}, {{.op = "k_a", .pools = {"sram"}}, policy}, why) == Pools{0});
+  CHECK(planned({"tcn"}, {}, why).empty());
+  CHECK(why.find("did you mean `tcm`") != std::string::npos);
+}
+
 }  // namespace tenon::test

@@ -309,6 +309,48 @@ TEST_CASE("runtime: loops whose places are wrong are refused") {
       "nest deeper than 64");
 }
 
+TEST_CASE("runtime: state begins as zeros, is kept from run to run, and can be set") {
+  SmallModel m;
+  const auto bytes = SmallModel::bytes;
+  const TensorType t(DType::f32, Shape{4, SmallModel::n / 4});
+  const ArgPlace state = at_pool(0, 0, bytes);
+  m.program.inputs.push_back(
+      {.name = "h", .type = t, .planned = true, .place = state, .state = true});
+  m.program.outputs = {{.name = "h'", .type = t, .planned = true, .place = state}};
+  m.program.pools[0].bytes = 2 * bytes;
+  m.program.steps = {
+      SmallModel::call("sum", 0, {state, at_input(0, bytes), at_pool(0, bytes, bytes)}),
+      {.kind = ExecStep::Kind::copy, .name = "keep", .args = {at_pool(0, bytes, bytes), state}}};
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  tn_tensor_info info{};
+  info.struct_size = sizeof info;
+  REQUIRE(tn_model_input(model.get(), 1, &info) == 0);
+  CHECK(info.state == 1);
+  for (const unsigned flags : {0u, static_cast<unsigned>(TN_POISON | TN_GUARD)}) {
+    const auto c = context(model, 1, flags);
+    const auto h = [&](float want) {
+      const void* y = nullptr;
+      REQUIRE_MESSAGE(tn_run(c.get()) == 0, tn_last_error());
+      REQUIRE(tn_output(c.get(), 0, &y) == 0);
+      CHECK(static_cast<const float*>(y)[9] == want);
+    };
+    REQUIRE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0);
+    h(m.x[9]);
+    h(m.x[9] + m.x[9]);
+    REQUIRE(tn_set_input(c.get(), 1, TN_F32, 2, SmallModel::dims, m.w.data()) == 0);
+    h(m.w[9] + m.x[9]);
+    h(m.w[9] + m.x[9] + m.x[9]);
+    const auto other = context(model, 1, flags);  // contexts have their own
+    REQUIRE(tn_set_input(other.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0);
+    REQUIRE(tn_run(other.get()) == 0);
+    const void* y = nullptr;
+    REQUIRE(tn_output(other.get(), 0, &y) == 0);
+    CHECK(static_cast<const float*>(y)[9] == m.x[9]);
+  }
+}
+
 TEST_CASE("runtime: worker scratch is one per worker") {
   KernelMaker k("scratch");
   const std::uint64_t rows = 64;

@@ -144,6 +144,8 @@ te::Compute sample_compute() {
            min(scaled({i[0], i[1]}), total({i[0]}));
   });
   b.output(out);
+  b.place(scaled, {"tcm", "ram 2"}, 128);
+  b.place(out, {}, 64);
   return b.take();
 }
 

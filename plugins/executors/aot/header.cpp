@@ -13,7 +13,9 @@ std::string struct_text(const std::vector<ExecIo>& list, const std::vector<std::
     out +=
         fmt::format("  {}{}* {}; /* {}: {}{} */\n", access, io_type(list[i].type.dtype), members[i],
                     comment_text(list[i].name), comment_text(to_string(list[i].type)),
-                    list[i].planned ? ", planned: may be null" : "");
+                    list[i].state     ? ", state: null keeps it; zeros at first"
+                    : list[i].planned ? ", planned: may be null"
+                                      : "");
   return out + fmt::format("}} {};\n\n", name);
 }
 

@@ -29,6 +29,7 @@ Json tensor(const ExecIo& io) {
          {"bytes", byte_size(io.type).value_or(0)},
          {"align", io.align}};
   if (io.planned) j["place"] = place(io.place);
+  if (io.state) j["state"] = true;
   return j;
 }
 

@@ -137,7 +137,12 @@ class Collapse {
 
   te::Stage stage(te::Builder& b, std::size_t number) const {
     const te::Stage& s = c_.stages[number];
-    te::Stage r{.name = s.name, .dtype = s.dtype, .axes = {}, .reduce = {}};
+    te::Stage r{.name = s.name,
+                .dtype = s.dtype,
+                .axes = {},
+                .reduce = {},
+                .align = s.align,
+                .pools = s.pools};
     std::vector<E> axis(n_axes(s), b.i64(0));  // the new axis whose last part an old one is
     for (std::size_t a = 0; a < n_axes(s); ++a) {
       auto& list = a < s.axes.size() ? r.axes : r.reduce;

@@ -66,6 +66,7 @@ struct ExecIo {
       false;  ///< the bytes stand in a pool (io: planned), at `place`; else the caller owns them
   ArgPlace place;
   std::uint64_t align = 64;  ///< bytes; what kernels need of the caller's memory
+  bool state = false;  ///< input: begins as zeros, keeps what the last run left unless it is set
 };
 
 struct ExecConstant {

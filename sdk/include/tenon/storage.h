@@ -56,6 +56,13 @@ struct PlaceRule {
   Loc loc;
 };
 
+/// What the model remembers: input and output are one storage that keeps its bytes from run to run,
+/// zeros before the first. Names of an input and an output of `main` of one type.
+struct StatePair {
+  std::string input, output;
+  Loc loc;
+};
+
 /// What people configure about memory; from board and pipeline, or defaults.
 struct MemoryConfig {
   std::vector<StoragePool> pools;
@@ -64,6 +71,7 @@ struct MemoryConfig {
   bool io_planned =
       false;  ///< `io: planned`: inputs and outputs get storage; else the caller owns them
   std::vector<std::string> keep;  ///< globs: values whose storage is not reused
+  std::vector<StatePair> state;   ///< planned whatever `io` says
 };
 
 struct Lifetime {
@@ -104,7 +112,8 @@ struct StorageValues {
   std::vector<ReservedRange> reserved;
   std::vector<StorageValue> values;
   std::vector<StorageRelation> relations;
-  std::vector<std::string> steps;  ///< names, in order
+  std::vector<std::string> steps;                              ///< names, in order
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> state;  ///< (input, output) of `main`
 };
 
 struct TokenMember {

@@ -67,6 +67,9 @@ struct Stage {
   std::vector<Axis> axes;    ///< output axes = the shape, outermost first
   std::vector<Axis> reduce;  ///< reduction axes; empty unless `value` contains a reduce
   ExprId value = none;
+  // What storage its tensor asks for when it is an output of a kernel; inlining drops it.
+  std::uint64_t align = 1;         ///< bytes; a power of two
+  std::vector<std::string> pools;  ///< ids, in order of preference; empty: as the pipeline says
   Shape shape() const;
   bool operator==(const Stage&) const = default;
 };
@@ -143,6 +146,8 @@ class Builder {
   /// Only inside the `fn` of stage(), at most once per stage: folds over new reduction axes.
   E reduce(Fold fold, const std::vector<Axis>& axes, const Fn& fn);
   void output(T stage);
+  /// Asks for storage of `stage`: pools by id, in order of preference, and bytes of alignment.
+  void place(T stage, std::vector<std::string> pools, std::uint64_t align = 1);
 
   E imm(DType t, double v);
   E imm_int(DType t, std::int64_t v);

@@ -79,6 +79,7 @@ typedef struct {
   const int64_t* dims;   /* outermost first */
   uint64_t bytes, align; /* align: what memory bound to it must have */
   int planned;           /* 1: stands in a pool; use tn_input_memory, it cannot be bound */
+  int state; /* 1: an input that a context keeps from run to run, zeros at first; need not be set */
 } tn_tensor_info;
 
 typedef struct {
@@ -127,7 +128,8 @@ TN_RT_API const char* tn_model_json(const tn_model*); /* text of program.json */
 TN_RT_API uint32_t tn_model_inputs(const tn_model*);
 TN_RT_API uint32_t tn_model_outputs(const tn_model*);
 TN_RT_API uint32_t tn_model_pools(const tn_model*);
-TN_RT_API uint32_t tn_model_steps(const tn_model*); /* those inside of branches and loops included */
+TN_RT_API uint32_t
+tn_model_steps(const tn_model*); /* those inside of branches and loops included */
 TN_RT_API int tn_model_input(const tn_model*, uint32_t i, tn_tensor_info* out);
 TN_RT_API int tn_model_output(const tn_model*, uint32_t i, tn_tensor_info* out);
 TN_RT_API int tn_model_pool(const tn_model*, uint32_t i, tn_pool_info* out);
@@ -143,7 +145,7 @@ TN_RT_API void tn_context_free(tn_context*);
 TN_RT_API uint32_t tn_context_threads(const tn_context*);
 
 /* Copies data of exactly this type in. An input that is not planned keeps its data for later runs;
- * a planned one is consumed by each run. */
+ * a planned one is consumed by each run, unless it is state. */
 TN_RT_API int tn_set_input(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank,
                            const int64_t* dims, const void* data);
 /* Zero-copy: runs read `data` itself, which must be aligned as tn_model_input says and stay valid
