@@ -15,6 +15,7 @@ import pathlib
 import re
 import resource
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAMES = "ABCDEFGHIJK"
@@ -42,6 +43,8 @@ def solve(args, name, capacity, planner, work, settings):
     before = user_seconds()
     out = subprocess.run(command, capture_output=True, text=True, check=False)
     took = user_seconds() - before
+    if out.returncode not in (0, 1):  # 1: no plan
+        sys.exit(out.stderr)
     row = re.search(r"^p0?\s+\S+\s+(\d+)\s+(\d+)", out.stdout, re.M)
     return (int(row[1]), int(row[2]), took) if row else (None, None, took)
 
