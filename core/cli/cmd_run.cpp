@@ -6,10 +6,12 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
 #include "core/cli/json.h"
+#include "core/cli/profile.h"
 #include "core/cli/runner.h"
 #include "core/support/files.h"
 #include "core/support/npy.h"
@@ -17,19 +19,24 @@
 namespace tenon::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct Args {
   std::string folder, output;
   std::vector<std::string> inputs, fills;
   std::uint64_t seed = 1;
   std::uint32_t threads = 1, repeat = 1;
-  bool poison = false, json = false, profile = false, verify = false;
+  std::string profile_file;
+  CLI::Option* profile_option = nullptr;
+  bool poison = false, json = false, verify = false;
+  bool profile() const { return profile_option->count() > 0; }
 };
 
 struct Latency {
   double min = 0, median = 0;
 };
 
-Result<Latency> measure(Runner& r, std::uint32_t repeat, bool progress_wanted) {
+Result<Latency> measure(Runner& r, std::uint32_t repeat, bool progress_wanted, Profile* profile) {
   if (Status s = r.run(); !s) return s.errors();  // warm-up, not counted
   std::vector<double> ms;
   Progress progress(progress_wanted && repeat > 1);
@@ -39,6 +46,7 @@ Result<Latency> measure(Runner& r, std::uint32_t repeat, bool progress_wanted) {
     if (Status s = r.run(); !s) return s.errors();
     ms.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count());
+    if (profile) profile->add(r);
   }
   std::sort(ms.begin(), ms.end());
   return Latency{ms.front(), (ms[(ms.size() - 1) / 2] + ms[ms.size() / 2]) / 2};
@@ -66,19 +74,10 @@ Summary summary_of(const Tensor& t) {
           std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size()), true};
 }
 
-void print_profile(const Runner& r) {
-  auto steps = r.step_times();
-  std::uint64_t total = 0;
-  for (const auto& s : steps) total += s.second;
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](auto& a, auto& b) { return a.second > b.second; });
-  std::vector<std::vector<std::string>> rows{{"step", "ms", "share"}};
-  for (std::size_t i = 0; i < steps.size() && i < 12; ++i)
-    rows.push_back(
-        {steps[i].first, fmt::format("{:.3f}", static_cast<double>(steps[i].second) / 1e6),
-         fmt::format("{:.1f} %", 100.0 * static_cast<double>(steps[i].second) /
-                                     static_cast<double>(std::max<std::uint64_t>(total, 1)))});
-  say(fmt::format("where the time went, one run ({} steps):\n{}", steps.size(), table(rows)));
+/// `--profile F`: as a trace when F ends so, else as JSON.
+Status write_profile(const std::string& file, const Profile& p, const std::string& model) {
+  const auto j = file.ends_with(".trace.json") ? p.trace(model) : p.json();
+  return DiskFiles().write(file, j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 int run(Context& ctx, const Args& a) {
@@ -88,7 +87,7 @@ int run(Context& ctx, const Args& a) {
   if (!fills) return ctx.report(fills.errors());
   std::uint32_t flags = 0;
   if (a.poison) flags |= TN_POISON | TN_GUARD;
-  if (a.profile) flags |= TN_PROFILE;
+  if (a.profile()) flags |= TN_PROFILE;
   auto runner = Runner::open(a.folder, a.threads, flags);
   if (!runner) return ctx.report(runner.errors());
   if (a.verify)
@@ -96,27 +95,28 @@ int run(Context& ctx, const Args& a) {
   auto inputs = make_inputs(runner->inputs(), *files, *fills, a.seed);
   if (!inputs) return ctx.report(inputs.errors());
   if (Status s = runner->set(*inputs); !s) return ctx.report(s.errors());
-  auto latency = measure(*runner, a.repeat, !a.json);
+  std::optional<Profile> profile;
+  if (a.profile()) profile.emplace(*runner, a.folder);
+  auto latency = measure(*runner, a.repeat, !a.json, profile ? &*profile : nullptr);
   if (!latency) return ctx.report(latency.errors());
   auto out = runner->results();
   if (!out) return ctx.report(out.errors());
   if (!a.output.empty())
     if (Status s = write_outputs(a.output, *out); !s) return ctx.report(s.errors());
+  if (!a.profile_file.empty())
+    if (Status s = write_profile(a.profile_file, *profile, a.folder); !s)
+      return ctx.report(s.errors());
   if (a.json) {
-    nlohmann::ordered_json j{{"artefact", a.folder},
-                             {"threads", runner->threads()},
-                             {"repeat", a.repeat},
-                             {"latency_ms", {{"min", latency->min}, {"median", latency->median}}}};
-    auto& list = j["outputs"] = nlohmann::ordered_json::array();
+    Json j{{"artefact", a.folder},
+           {"threads", runner->threads()},
+           {"repeat", a.repeat},
+           {"latency_ms", {{"min", latency->min}, {"median", latency->median}}}};
+    auto& list = j["outputs"] = Json::array();
     for (std::size_t i = 0; i < out->size(); ++i)
       list.push_back({{"name", runner->outputs()[i].name},
                       {"type", to_string((*out)[i].type)},
                       {"bytes", (*out)[i].bytes.size()}});
-    if (a.profile) {
-      auto& steps = j["steps"] = nlohmann::ordered_json::array();
-      for (const auto& [name, ns] : runner->step_times())
-        steps.push_back({{"name", name}, {"ns", ns}});
-    }
+    if (profile) j["steps"] = profile->json();
     say_json(j);
     return 0;
   }
@@ -128,7 +128,7 @@ int run(Context& ctx, const Args& a) {
   }
   say(fmt::format("latency: min {:.3f} ms, median {:.3f} ms ({} runs, {} thread{})\n", latency->min,
                   latency->median, a.repeat, runner->threads(), runner->threads() == 1 ? "" : "s"));
-  if (a.profile) print_profile(*runner);
+  if (profile) say(profile->table(12));
   return 0;
 }
 
@@ -153,7 +153,11 @@ void add_run(CLI::App& app, Context& ctx) {
   app.add_flag(
       "--verify", a->verify,
       "Check the constants against their checksums too; program and kernels are always checked");
-  app.add_flag("--profile", a->profile, "Show the time of each step");
+  a->profile_option =
+      app.add_option("--profile", a->profile_file,
+                     "Show the time of each step; with a file: all of it there, as JSON or, where "
+                     "the name ends in .trace.json, for chrome://tracing and Perfetto")
+          ->expected(0, 1);
   app.add_flag("--json", a->json, "Machine-readable, alone on stdout");
   app.footer("Example:\n  tenon run out --input input=cat.npy --output results --threads 2");
   app.callback([a, &ctx] { run(ctx, *a); });

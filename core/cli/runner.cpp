@@ -228,17 +228,21 @@ Result<std::vector<Tensor>> Runner::results() const {
   return out;
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> Runner::step_times() const {
-  std::vector<std::pair<std::string, std::uint64_t>> out;
-  const std::uint64_t* ns = nullptr;
-  std::uint32_t n = 0;
-  if (tn_step_times(context_.get(), &ns, &n) != 0) return out;
-  for (std::uint32_t i = 0; i < n; ++i) {
+std::vector<StepInfo> Runner::steps() const {
+  std::vector<StepInfo> out;
+  for (std::uint32_t i = 0; i < tn_model_steps(model_.get()); ++i) {
     tn_step_info s{};
     s.struct_size = sizeof s;
-    if (tn_model_step(model_.get(), i, &s) == 0) out.emplace_back(s.name, ns[i]);
+    if (tn_model_step(model_.get(), i, &s) == 0) out.push_back({s.name, s.kind, s.kernel, s.work});
   }
   return out;
+}
+
+std::vector<std::uint64_t> Runner::step_times() const {
+  const std::uint64_t* ns = nullptr;
+  std::uint32_t n = 0;
+  if (tn_step_times(context_.get(), &ns, &n) != 0) return {};
+  return {ns, ns + n};
 }
 
 Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed) {

@@ -19,6 +19,11 @@ struct NamedType {
   bool state = false;  ///< an input that the model keeps from run to run
 };
 
+struct StepInfo {
+  std::string name, kind, kernel;  ///< kernel: symbol, of a call; else ""
+  std::uint64_t work = 0;          ///< scalar operations; 0 unknown
+};
+
 /// A loaded artefact with one context. Failures carry the runtime's own code and text.
 class Runner {
  public:
@@ -31,8 +36,10 @@ class Runner {
   /// The constants against their checksums.
   Status verify() const;
   Result<std::vector<Tensor>> results() const;
-  /// Name and nanoseconds of each step of the last run; needs TN_PROFILE.
-  std::vector<std::pair<std::string, std::uint64_t>> step_times() const;
+  std::vector<StepInfo> steps() const;
+  /// Nanoseconds of each step of the last run; needs TN_PROFILE.
+  std::vector<std::uint64_t> step_times() const;
+  std::string program() const { return tn_model_json(model_.get()); }
   std::uint32_t threads() const { return tn_context_threads(context_.get()); }
 
  private:

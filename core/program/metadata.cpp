@@ -55,17 +55,23 @@ Json main_metadata(const Function& f, const StorageRequest& request, const Stora
   return j;
 }
 
-Json kernel_metadata(const KernelFunction& f, std::uint64_t calls) {
+Json kernel_metadata(const KernelFunction& f, const ComputeFunction* c, std::uint64_t calls) {
   std::uint64_t workspace = 0, io = 0;
   for (const tir::Buffer& b : f.kernel.buffers) {
     if (b.scope == tir::Scope::shared) workspace += bytes_of(b);
     if (b.scope == tir::Scope::input || b.scope == tir::Scope::output) io += bytes_of(b);
   }
-  return {{"target", f.target},
-          {"calls", calls},
-          {"workspace", workspace},
-          {"worker", f.kernel.worker_bytes},
-          {"io", io}};
+  Json j{{"target", f.target},
+         {"calls", calls},
+         {"workspace", workspace},
+         {"worker", f.kernel.worker_bytes},
+         {"io", io}};
+  if (!c) return j;
+  j["inputs"] = j["outputs"] = Json::array();
+  for (const TensorType& t : c->compute.inputs) j["inputs"].push_back(to_string(t));
+  for (std::uint32_t k = 0; k < c->compute.outputs.size(); ++k)
+    j["outputs"].push_back(to_string(c->compute.output_type(k)));
+  return j;
 }
 
 }  // namespace
@@ -87,7 +93,7 @@ Result<std::string> metadata_json(const Module& m, const StorageRequest& request
   Json functions{{"main", main_metadata(*timeline->main, request, plan)}};
   for (const KernelFunction& k : m.kernels) {
     if (const auto it = calls.find(k.kernel.symbol); it != calls.end()) {
-      functions[k.kernel.symbol] = kernel_metadata(k, it->second);
+      functions[k.kernel.symbol] = kernel_metadata(k, m.compute(k.compute), it->second);
     }
   }
   return Json{{"functions", std::move(functions)}}.dump(2, ' ', false,

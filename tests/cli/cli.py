@@ -8,6 +8,7 @@ onnx      declared types that are not computed, names given twice
 outputs   what -o may replace
 plan      plans from files: pools, pins, wrong offsets, corrupt artefacts
 artefact  every number of program.json edited: a named error, or the right run
+profile   where the time goes: a table, JSON, a trace
 casts     floats beyond the range of integers: folded, evaluated and compiled give the same
 chains    100 000 nodes in a row through every pass and a compile
 loops     counts known only at the run: what the compiled loop gives is what it says
@@ -282,6 +283,24 @@ def check_artefact():
     data[len(data) // 2] ^= 1
     image.write_bytes(data)
     refused(["run", out, "--verify"], 1, "TN8015", image.name)
+
+
+def check_profile():
+    out = small_artefact()
+    table = ok("run", out, "--profile").stdout
+    expect(re.search(r"step +ms +share +Gop/s +GB/s +writes", table), f"a table of steps: {table}")
+    ok("run", out, "--repeat", "3", "--profile", WORK / "p.json")
+    steps = json.loads((WORK / "p.json").read_text())
+    calls = [s for s in steps if s["kind"] == "call"]
+    names = set(json.loads((out / "request.json").read_text())["steps"])
+    expect(calls and all(s["name"] in names for s in steps), f"steps have the names of the plan: {steps}")
+    for s in calls:
+        expect(s["ns"] > 0 and s["bytes"] > 0 and s["inputs"] and s["outputs"] and s["kernel"] in (out / "program.json").read_text(), str(s))
+    expect(abs(sum(s["share"] for s in steps) - 1) < 1e-6, "shares add up to 1")
+    ok("run", out, "--profile", WORK / "p.trace.json")
+    events = [e for e in json.loads((WORK / "p.trace.json").read_text())["traceEvents"] if e["ph"] == "X"]
+    expect([e["name"] for e in events] == [s["name"] for s in steps], "an event per step")
+    expect(all(a["ts"] + a["dur"] <= b["ts"] + 1e-6 for a, b in zip(events, events[1:])), "events follow each other")
 
 
 def check_casts():
