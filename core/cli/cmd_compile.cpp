@@ -167,9 +167,10 @@ int run(Context& ctx, const Args& a) {
   if (a.check && check_artefact(ctx, a, files) != 0) return ctx.exit_code;
   if (a.out.empty()) return 0;
   if (Status s = write_artefact(a.out, files); !s) return ctx.report(s.errors());
+  const auto input = planning_input(c.module, c.config.memory);
   say(fmt::format("{}: {} kernels, {} steps\n", a.out, c.module.kernels.size(),
-                  c.module.main()->body.nodes.size()));
-  if (auto input = planning_input(c.module, c.config.memory); input && c.module.plan)
+                  input ? input->request.steps.size() : 0));
+  if (input && c.module.plan)
     say(memory_summary(input->request, *c.module.plan) +
         caller_summary(caller_owned(c.module, c.config.memory)));
   return 0;
