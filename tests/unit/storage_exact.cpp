@@ -38,7 +38,7 @@ StorageRequest tiny_request(Rng& rng) {
     if (pins && rng.chance(20)) {
       t.pools.resize(1);
       t.cost.resize(1);
-      t.at = rng.below(4) * 4;
+      t.at = rng.below(rng.chance(50) ? 4 : 12) * 4;
     } else if (hints && rng.chance(40)) {
       add_parts(rng, t);
     }
@@ -229,6 +229,24 @@ void check_refutations(std::uint32_t least, std::uint32_t most, std::uint32_t st
   }
   MESSAGE(found << " refuted of " << tried << ", " << open << " not proved within the work");
   CHECK(found == count);
+}
+
+TEST_CASE("storage exact: without a capacity everything fits, above the highest pin if it must") {
+  for (const std::uint32_t n_pools : {1u, 2u}) {
+    StorageRequest r;
+    r.pools = {{.id = "p0", .granule = 2}, {.id = "p1", .granule = 2}};
+    r.pools.resize(n_pools);
+    r.steps.resize(1);
+    r.tokens = {{.name = "below", .size = 36, .align = 4, .first = 0, .end = 1, .pools = {0}},
+                {.name = "pinned", .size = 14, .at = 32, .first = 0, .end = 1, .pools = {0}}};
+    for (StorageToken& t : r.tokens) t.cost = {1};
+    const auto ready = prepare_request(r);
+    REQUIRE_MESSAGE(ready, text(ready.status()));
+    const auto solved = solve(*ready, load_planner("exact"), settings());
+    REQUIRE_MESSAGE(solved, text(solved.status()));
+    CHECK(solved->plan.optimal);
+    CHECK(solved->plan.pools[0].peak == 84);
+  }
 }
 
 TEST_CASE("storage exact: what is above the bound is proved, one byte less is infeasible") {

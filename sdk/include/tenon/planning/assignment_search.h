@@ -111,16 +111,12 @@ inline AssignmentSearch::End AssignmentSearch::pack(std::uint32_t p, std::uint64
                                                     std::vector<Units>& offsets, Units& peak) {
   const std::vector<std::uint32_t>& tokens = lists_[p];
   std::vector<Block> blocks;
-  Units limit = 0;
   bool plain = true;
-  for (const std::uint32_t i : tokens) {
-    blocks.push_back(block_of(q_, i, p, plain));
-    limit = std::max(limit, blocks.back().at) + blocks.back().size + blocks.back().step;
-  }
+  for (const std::uint32_t i : tokens) blocks.push_back(block_of(q_, i, p, plain));
   for (const tn_join& j : q_.joins())
     plain = plain && !(std::count(tokens.begin(), tokens.end(), j.a) &&
                        std::count(tokens.begin(), tokens.end(), j.b));
-  limit = std::min(limit, capacity(p));
+  const Units limit = std::min(enough(blocks), capacity(p));
   if (!plain) {
     OrderSearch search(q_, p, nodes, tick_);
     const OrderSearch::End e = search.solve(tokens, limit);

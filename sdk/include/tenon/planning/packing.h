@@ -10,6 +10,16 @@
 
 namespace tenon::planning {
 
+/// Everything fits below: stacked, above the highest pin.
+inline Units enough(const std::vector<Block>& blocks) {
+  Units pinned = 0, all = 0;
+  for (const Block& i : blocks) {
+    pinned = std::max(pinned, i.at + i.size);
+    all += i.size + i.step;
+  }
+  return pinned + all;
+}
+
 class Packing {
  public:
   /// Of one part. Neighbour lists take its square in memory.
@@ -20,9 +30,7 @@ class Packing {
           const SectionSearch::Tick& tick)
       : blocks_(std::move(blocks)), offsets_(blocks_.size(), 0) {
     unit_ = scale(blocks_);
-    Units sum = 0;
-    for (const Block& i : blocks_) sum = std::max(sum, i.at) + i.size + i.step;
-    limit_ = capacity == kNever ? sum : capacity / unit_;
+    limit_ = capacity == kNever ? enough(blocks_) : capacity / unit_;
     take_apart();
     for (const Part& p : parts_) too_large_ = too_large_ || p.blocks.size() > kMostItems;
     if (!too_large_) start(seed, tick);
