@@ -59,7 +59,21 @@ const KernelFunction* Module::kernel(std::string_view n) const {
   return find_in(kernels, n, [](auto& k) -> std::string_view { return k.kernel.symbol; });
 }
 
+namespace {
+
+std::size_t count_nodes(const Body& b) {
+  std::size_t n = 1 + b.nodes.size();
+  for (const Node* x : b.nodes)
+    for (const Body& r : x->regions) n += count_nodes(r);
+  return n;
+}
+
+}  // namespace
+
 void Module::compact() {
+  std::size_t live = 0;
+  for (const Function& f : functions) live += f.body.entry ? count_nodes(f.body) : 0;
+  if (arena_->size() <= 2 * live) return;  // copying costs more than it frees
   auto fresh = std::make_unique<std::deque<Node>>();
   for (Function& f : functions)
     if (f.body.entry) f.body = BodyCopier(*fresh).body(f.body);

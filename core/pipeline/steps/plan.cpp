@@ -83,7 +83,10 @@ Status step_plan(Compilation& c, const Step& step) {
     c.reports.insert(c.reports.end(), solved->messages.begin(), solved->messages.end());
     if (Status s = judge_plan(input->values, input->request, solved->plan); !s) return s;
     c.module.plan = std::make_shared<const StoragePlan>(std::move(solved->plan));
-    c.facts.request_hash = [memory = c.config.memory](const Module& m) {
+    // Asked first when this step ends: nothing has changed by then.
+    c.facts.request_hash = [memory = c.config.memory, now = c.module.plan->request_hash](
+                               const Module& m) mutable {
+      if (!now.empty()) return std::exchange(now, {});
       auto again = planning_input(m, memory);
       return again ? request_hash(again->request) : std::string("?");
     };
