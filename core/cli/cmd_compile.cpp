@@ -9,6 +9,7 @@
 #include "core/cli/compiling.h"
 #include "core/cli/difference.h"
 #include "core/cli/runner.h"
+#include "core/pipeline/object_cache.h"
 #include "core/storage/files.h"
 #include "core/storage/timeline.h"
 #include "tenon/storage.h"
@@ -29,6 +30,9 @@ void add_pipeline_options(CLI::App& app, CompileArgs& a) {
                  "Threads of the compiler (0: one per CPU); the result does not depend on it")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
+  app.add_flag(
+      "--no-cache", a.no_cache,
+      "Compile everything anew; else objects are kept in $TENON_CACHE_DIR (~/.cache/tenon)");
 }
 
 Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
@@ -43,7 +47,8 @@ Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
   Compiled out{std::make_unique<Toolchain>(std::move(*chain)), nullptr};
   const unsigned threads =
       a.threads ? a.threads : std::max(1u, std::thread::hardware_concurrency());
-  auto c = compile(*out.toolchain, {a.model, *shapes, threads, instruments});
+  const ObjectCache cache = a.no_cache ? ObjectCache("") : ObjectCache::of_user();
+  auto c = compile(*out.toolchain, {a.model, *shapes, threads, instruments, &cache});
   if (!c) return c.errors();
   out.compilation = std::move(*c);
   if (warnings)

@@ -17,6 +17,7 @@ struct CompileArgs {
   std::string model, pipeline = "graph-cpu", board;
   std::vector<std::string> shapes, set;
   unsigned threads = 0;
+  bool no_cache = false;
   bool without_capacity =
       false;  ///< pretend that every pool is large enough: what would be needed?
 };

@@ -38,6 +38,7 @@ Result<std::unique_ptr<Compilation>> compile(Toolchain& t, const CompileRequest&
   c->model = fs::absolute(request.model).string();
   c->shapes = request.shapes;
   c->threads = request.threads;
+  c->objects_on_disk = request.objects_on_disk;
   SessionIndex index(*t.session);
   if (Status s = run_pipeline(*c, index, slot_bodies(), request.instruments); !s) return s.errors();
   return c;

@@ -27,6 +27,7 @@ struct CompileRequest {
   std::map<std::string, Shape> shapes;
   unsigned threads = 1;
   Instruments instruments;
+  const ObjectCache* objects_on_disk = nullptr;  ///< outlives the call
 };
 
 /// Runs the pipeline. The toolchain must outlive the result.

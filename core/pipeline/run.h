@@ -24,6 +24,8 @@
 
 namespace tenon {
 
+class ObjectCache;
+
 /// One compilation: what goes in, the module on its way, what comes out. The config and the session
 /// outlive it.
 struct Compilation {
@@ -38,6 +40,7 @@ struct Compilation {
   std::string frontend;                 ///< id of the frontend that read it; "" for text modules
   std::map<std::string, Shape> shapes;  ///< of inputs, from --shape
   unsigned threads = 1;
+  const ObjectCache* objects_on_disk = nullptr;  ///< null: every object is compiled
 
   std::map<std::string, TargetFacts>
       targets;                       ///< by id; resolved by the step that needs them first

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 TENON, WORK, CHECK = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+os.environ["TENON_CACHE_DIR"] = ""  # every object is compiled, unless a test says otherwise
 SHARED = pathlib.Path(os.environ.get("TENON_SHARED", ROOT.parent / "shared"))
 SMALL = ROOT / "sdk/examples/small_cnn.tir"
 bad = []
@@ -236,6 +237,20 @@ def start_up():
         expect(r.returncode == 0, f"{args}: exit {r.returncode}")
         expect("libtenon.so" in r.stderr, f"{args}: the loader's trace is not there")
         expect("libLLVM" not in r.stderr, f"{args}: loads LLVM")
+    env = dict(os.environ, LD_DEBUG="libs", TENON_CACHE_DIR=str(WORK / "cache"))
+    shutil.rmtree(WORK / "cache", ignore_errors=True)
+    made = []
+    for loads in (True, False):  # cold, then from the cache
+        r = subprocess.run([TENON, "compile", SMALL, "-o", WORK / "cached"], capture_output=True, text=True, env=env)
+        expect(r.returncode == 0 and ("libLLVM" in r.stderr) == loads, f"compile, {'cold' if loads else 'warm'}: exit {r.returncode}, LLVM {'not ' * loads}loaded")
+        made.append((WORK / "cached/kernels.so").read_bytes())
+    expect(made[0] == made[1], "the cache gives other bytes than the compiler")
+    r = subprocess.run([TENON, "compile", SMALL, "-o", WORK / "cached", "--no-cache"], capture_output=True, text=True, env=env)
+    expect("libLLVM" in r.stderr and (WORK / "cached/kernels.so").read_bytes() == made[0], "--no-cache compiles anew, to the same")
+    for entry in (WORK / "cache").iterdir():
+        entry.write_bytes(entry.read_bytes()[:-1])
+    r = subprocess.run([TENON, "compile", SMALL, "-o", WORK / "cached"], capture_output=True, text=True, env=env)
+    expect(r.returncode == 0 and "libLLVM" in r.stderr and (WORK / "cached/kernels.so").read_bytes() == made[0], "a damaged entry is compiled anew")
 
 
 WORK.mkdir(parents=True, exist_ok=True)

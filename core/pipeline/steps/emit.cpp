@@ -1,4 +1,5 @@
 // `emit`: program -> target code -> artefact files. The executor encodes; it computes nothing.
+#include "core/pipeline/object_cache.h"
 #include "core/pipeline/steps/planning.h"
 #include "core/pipeline/steps/steps.h"
 #include "core/pipeline/steps/targets.h"
@@ -14,6 +15,20 @@ std::vector<std::byte> bytes_of(const std::string& s) {
   return {b.begin(), b.end()};
 }
 
+Result<std::vector<std::byte>> object_of(const Compilation& c, const TargetInfo& target,
+                                         std::span<const tir::Kernel* const> kernels,
+                                         const TargetFacts& facts, bool& found) {
+  if (!c.objects_on_disk || !target.identity) return target.compile(kernels, facts, c.threads);
+  const std::string key = object_key(kernels, facts, target.identity());
+  if (auto object = c.objects_on_disk->find(key)) {
+    found = true;
+    return *std::move(object);
+  }
+  auto object = target.compile(kernels, facts, c.threads);
+  if (object) c.objects_on_disk->put(key, *object);
+  return object;
+}
+
 Status compile_kernels(Compilation& c) {
   std::map<std::string, std::vector<const tir::Kernel*>> by_target;
   for (const KernelFunction& k : c.module.kernels)
@@ -24,8 +39,10 @@ Status compile_kernels(Compilation& c) {
     if (!info) return info.errors();
     TimedScope timed(c.timing, "target " + id);
     timed.count("kernels", static_cast<std::int64_t>(kernels.size()));
-    auto object = (*info)->compile(kernels, facts, c.threads);
+    bool found = false;
+    auto object = object_of(c, **info, kernels, facts, found);
     if (!object) return object.errors();
+    timed.count("from the cache", found);
     const std::string file =
         by_target.size() == 1 ? (*info)->object_name : id + "." + (*info)->object_name;
     c.files[file] = std::move(*object);

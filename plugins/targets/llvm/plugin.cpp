@@ -45,11 +45,17 @@ tenon::Result<tenon::TargetFacts> facts(std::string_view name, const tenon::Opti
   return errors;
 }
 
+constexpr std::string_view implementation = "llvm/tenon-llvm-impl.so";
+
+std::string identity() {
+  return "llvm 19 " +
+         tenon::implementation_identity(reinterpret_cast<const void*>(&facts), implementation);
+}
+
 tenon::Result<std::vector<std::byte>> compile(std::span<const tenon::tir::Kernel* const> kernels,
                                               const tenon::TargetFacts& f, unsigned threads) {
-  auto entry =
-      tenon::load_implementation(reinterpret_cast<const void*>(&facts), "llvm/tenon-llvm-impl.so",
-                                 "tenon_llvm_impl", "install LLVM 19 (libllvm19)");
+  auto entry = tenon::load_implementation(reinterpret_cast<const void*>(&facts), implementation,
+                                          "tenon_llvm_impl", "install LLVM 19 (libllvm19)");
   if (!entry) return entry.errors();
   return reinterpret_cast<decltype(&tenon_llvm_impl)>(*entry)()(kernels, f, threads);
 }
@@ -61,7 +67,8 @@ void describe(tenon::Registration& r) {
       .options = tenon::option_rows<LlvmOptions>(),
       .facts = facts,
       .compile = compile,
-      .object_name = "kernels.so"});
+      .object_name = "kernels.so",
+      .identity = identity});
 }
 
 }  // namespace

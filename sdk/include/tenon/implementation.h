@@ -16,6 +16,10 @@ namespace tenon {
 Result<void*> load_implementation(const void* anchor, std::string_view file,
                                   std::string_view symbol, std::string_view fix);
 
+/// Tells one build of the two objects from another without loading the second: sizes and times of
+/// both files. For TargetInfo::identity.
+std::string implementation_identity(const void* anchor, std::string_view file);
+
 }  // namespace tenon
 
 #endif

@@ -211,8 +211,8 @@ class Module {
   /// The only way to make a node. It never changes afterwards.
   const Node* make(Node n) { return &arena_->emplace_back(std::move(n)); }
   std::size_t arena_size() const { return arena_->size(); }
-  /// Copies what is reachable into a fresh arena and frees the rest. Value ids survive; pointers do
-  /// not.
+  /// When half of the arena or more is dead: copies what is reachable into a fresh one and frees
+  /// the rest. Value ids survive; pointers do not.
   void compact();
   /// A deep copy; pointers differ, ids do not.
   Module clone() const;

@@ -34,6 +34,9 @@ struct TargetInfo {
   Result<std::vector<std::byte>> (*compile)(std::span<const tir::Kernel* const>, const TargetFacts&,
                                             unsigned threads) = nullptr;
   std::string object_name;  ///< file name in the artefact: "kernels.so"
+  /// Names what an object depends on beside kernels and facts: versions of the plugin, of the
+  /// compiler behind it. With it objects are kept from one compilation to the next; null: never.
+  std::string (*identity)() = nullptr;
 };
 
 }  // namespace tenon

@@ -1,0 +1,102 @@
+#include "core/pipeline/object_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "core/support/files.h"
+#include "core/support/sha256.h"
+#include "tenon/text.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view magic = "tenon-object-1\n";
+constexpr std::size_t head = magic.size() + sizeof(Sha256);
+
+std::string file_of(const std::string& folder, const std::string& key) {
+  return join_path(folder, key + ".object");
+}
+
+}  // namespace
+
+ObjectCache ObjectCache::of_user() {
+  if (const char* dir = std::getenv("TENON_CACHE_DIR")) return ObjectCache(dir);
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg)
+    return ObjectCache(join_path(xdg, "tenon"));
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return ObjectCache(join_path(home, ".cache/tenon"));
+  return ObjectCache("");
+}
+
+std::optional<std::vector<std::byte>> ObjectCache::find(const std::string& key) const {
+  if (folder_.empty()) return std::nullopt;
+  const std::string path = file_of(folder_, key);
+  const auto text = DiskFiles().read(path);
+  if (!text || text->size() < head || !text->starts_with(magic)) return std::nullopt;
+  const std::string_view object = std::string_view(*text).substr(head);
+  const Sha256 sha = sha256(object);
+  if (std::memcmp(sha.data(), text->data() + magic.size(), sha.size()) != 0) return std::nullopt;
+  std::error_code ec;
+  fs::last_write_time(path, fs::file_time_type::clock::now(), ec);  // used last
+  const auto bytes = std::as_bytes(std::span(object.data(), object.size()));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+void ObjectCache::put(const std::string& key, std::span<const std::byte> object) const {
+  if (folder_.empty() || object.size() > limit_ / 2) return;
+  const Sha256 sha = sha256(object);
+  std::string text(magic);
+  text.append(reinterpret_cast<const char*>(sha.data()), sha.size());
+  text.append(reinterpret_cast<const char*>(object.data()), object.size());
+  if (DiskFiles().write(file_of(folder_, key), text)) evict();
+}
+
+void ObjectCache::evict() const {
+  struct Entry {
+    fs::file_time_type used;
+    std::uint64_t bytes = 0;
+    fs::path path;
+  };
+  std::vector<Entry> all;
+  std::uint64_t sum = 0;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder_, ec), end; !ec && it != end; it.increment(ec)) {
+    if (it->path().extension() != ".object") continue;
+    std::error_code gone;  // another process may remove what this one lists
+    Entry e{it->last_write_time(gone), it->file_size(gone), it->path()};
+    if (gone) continue;
+    sum += e.bytes;
+    all.push_back(std::move(e));
+  }
+  if (sum <= limit_) return;
+  std::ranges::sort(all, {}, &Entry::used);
+  for (const Entry& e : all) {
+    if (sum <= limit_ / 4 * 3) break;
+    if (fs::remove(e.path, ec)) sum -= e.bytes;
+  }
+}
+
+std::string object_key(std::span<const tir::Kernel* const> kernels, const TargetFacts& facts,
+                       std::string_view identity) {
+  Sha256Stream s;
+  const auto add = [&](std::string_view part) {
+    s.add(fmt::format("{}:", part.size()));
+    s.add(part);
+  };
+  add(identity);
+  for (const std::string* part : {&facts.with, &facts.triple, &facts.cpu, &facts.features})
+    add(*part);
+  add(fmt::format("{} {}", facts.vector_bytes, facts.vector_registers));
+  for (const tir::Kernel* k : kernels) add(print(*k));
+  std::string hex;
+  for (const std::uint8_t b : s.finish()) hex += fmt::format("{:02x}", b);
+  return hex;
+}
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+// Linked objects of targets on disk, so that a model that was compiled before needs no code
+// generator. An entry is a file named by its key; it carries a hash of its bytes, is written whole
+// or not at all, and is ignored when it is damaged, so that processes may share a folder. The
+// folder is bounded: the entries that were used longest ago go first. What goes wrong with the
+// cache is nobody's error.
+#ifndef TENON_CORE_PIPELINE_OBJECT_CACHE_H
+#define TENON_CORE_PIPELINE_OBJECT_CACHE_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenon/target.h"
+
+namespace tenon {
+
+class ObjectCache {
+ public:
+  static constexpr std::uint64_t default_limit = std::uint64_t{1} << 30;
+
+  /// `folder` "": nothing is ever found or kept. `limit`: bytes of all entries together.
+  explicit ObjectCache(std::string folder, std::uint64_t limit = default_limit)
+      : folder_(std::move(folder)), limit_(limit) {}
+  /// Of this user: $TENON_CACHE_DIR (empty: none), else $XDG_CACHE_HOME/tenon, else ~/.cache/tenon.
+  static ObjectCache of_user();
+
+  std::optional<std::vector<std::byte>> find(const std::string& key) const;
+  void put(const std::string& key, std::span<const std::byte> object) const;
+
+ private:
+  void evict() const;
+  std::string folder_;
+  std::uint64_t limit_;
+};
+
+/// Hex of a hash of everything the object depends on: kernels, target, and `identity`, what the
+/// target says of itself (TargetInfo::identity).
+std::string object_key(std::span<const tir::Kernel* const> kernels, const TargetFacts& facts,
+                       std::string_view identity);
+
+}  // namespace tenon
+
+#endif
