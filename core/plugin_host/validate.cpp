@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/plugin_host/file.h"
+#include "core/support/scalars.h"
 
 namespace tenon::plugin_host {
 namespace {
@@ -39,16 +40,19 @@ class Checker {
     if (!ok) bad(fmt::format("{} '{}' has no {}", kinds_text(kind), id, what));
   }
   void options(std::uint32_t kind, std::string_view id, const std::vector<OptionRow>& rows) {
-    constexpr std::string_view kTypes[] = {"bool",         "int",   "float", "string",
-                                           "list<string>", "bytes", "enum"};
+    constexpr std::string_view kTypes[] = {"bool",   "int",          "float",
+                                           "string", "list<string>", "bytes"};
     std::set<std::string_view> keys;
     for (const OptionRow& r : rows) {
       const std::string what = fmt::format("option '{}' of {} '{}'", r.key, kinds_text(kind), id);
       if (!well_formed(r.key, '_'))
         bad(fmt::format("{}: the key is not of lower-case letters, digits and '_'", what));
       if (!keys.insert(r.key).second) bad(fmt::format("{} is declared twice", what));
-      if (std::ranges::find(kTypes, r.type) == std::end(kTypes))
+      const auto choices = choices_of(r.type);
+      if (choices.empty() && std::ranges::find(kTypes, r.type) == std::end(kTypes))
         bad(fmt::format("{}: no type is called '{}'", what, r.type));
+      if (!choices.empty() && std::ranges::find(choices, r.dflt) == choices.end())
+        bad(fmt::format("{}: default '{}' is none of {}", what, r.dflt, r.type));
       if (r.doc.empty()) bad(fmt::format("{} has no doc", what));
       if (r.range.min > r.range.max)
         bad(fmt::format("{}: range {}..{} is empty", what, r.range.min, r.range.max));
@@ -112,6 +116,7 @@ std::vector<OptionRow> planner_options(const tn_planner& p) {
     const tn_option& o = p.options[i];  // frozen: never grows
     OptionRow row{text(o.key), text(o.type), text(o.dflt), text(o.doc), {}};
     const std::string range = text(o.range);
+    if (row.type == "enum") row.type = range;  // "a|b": its own name for the type
     if (const auto dots = range.find(".."); dots != range.npos) {
       std::from_chars(range.data(), range.data() + dots, row.range.min);
       std::from_chars(range.data() + dots + 2, range.data() + range.size(), row.range.max);

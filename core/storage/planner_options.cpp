@@ -1,22 +1,15 @@
 // A planner's option table (texts of C) against what the user gave.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/storage/solve.h"
+#include "core/support/scalars.h"
 #include "tenon/options.h"
 
 namespace tenon {
 namespace {
-
-bool is_one_of(std::string_view value, std::string_view choices) {
-  while (true) {
-    const std::size_t bar = choices.find('|');
-    if (value == choices.substr(0, bar)) return true;
-    if (bar == choices.npos) return false;
-    choices.remove_prefix(bar + 1);
-  }
-}
 
 // "lo..hi"; either may be missing.
 template <class T>
@@ -32,7 +25,10 @@ bool in_range(const T& v, std::string_view range) {
 bool fits(const tn_option& o, std::string_view value) {
   const std::string_view type = o.type, range = o.range ? o.range : "";
   if (type == "bool") return value == "true" || value == "false";
-  if (type == "enum") return is_one_of(value, range);
+  if (type == "enum") {
+    const auto choices = choices_of(range);
+    return std::ranges::find(choices, value) != choices.end();
+  }
   if (std::int64_t i = 0; type == "int") return read_scalar(value, i) && in_range(i, range);
   if (double x = 0; type == "float") return read_scalar(value, x) && in_range(x, range);
   if (Bytes b; type == "bytes") return read_scalar(value, b);
@@ -46,6 +42,28 @@ std::string known_keys(const tn_planner& p) {
                        p.options[i].range && *p.options[i].range ? " " : "",
                        p.options[i].range ? p.options[i].range : "");
   return out.empty() ? "it has no options" : "its options: " + out;
+}
+
+std::string known_keys_fix(const tn_planner& p, const std::string& key) {
+  std::vector<std::string> keys;
+  for (std::uint32_t i = 0; i < p.n_options; ++i) keys.emplace_back(p.options[i].key);
+  const std::string near = did_you_mean(key, keys);
+  return (near.empty() ? "" : fmt::format("did you mean '{}'? ", near)) + known_keys(p);
+}
+
+Diag wrong_value(const tn_planner& p, const tn_option& o, const std::string& value,
+                 const Loc& loc) {
+  const std::string range = o.range ? o.range : "", doc = o.doc ? o.doc : "";
+  Diag d{.code = 4311, .loc = loc, .what = "", .fix = fmt::format("{}: {}", o.key, doc)};
+  const std::string head = fmt::format("option '{}' of planner '{}': '{}'", o.key, p.id, value);
+  if (const auto choices = choices_of(range); std::string_view(o.type) == "enum") {
+    d.what = fmt::format("{} is none of {}", head, fmt::join(choices, ", "));
+    if (const std::string near = did_you_mean(value, choices); !near.empty())
+      d.fix = fmt::format("did you mean '{}'?", near);
+  } else {
+    d.what = fmt::format("{} is no {}{}{}", head, o.type, range.empty() ? "" : " of ", range);
+  }
+  return d;
 }
 
 }  // namespace
@@ -63,15 +81,9 @@ Result<std::map<std::string, std::string>> planner_options(
       errors.push_back({.code = 4310,
                         .loc = loc,
                         .what = fmt::format("planner '{}' has no option '{}'", planner.id, key),
-                        .fix = known_keys(planner)});
+                        .fix = known_keys_fix(planner, key)});
     else if (!fits(*o, value))
-      errors.push_back(
-          {.code = 4311,
-           .loc = loc,
-           .what =
-               fmt::format("option '{}' of planner '{}': '{}' is no {}{}{}", key, planner.id, value,
-                           o->type, o->range && *o->range ? " of " : "", o->range ? o->range : ""),
-           .fix = fmt::format("{}", o->doc ? o->doc : "")});
+      errors.push_back(wrong_value(planner, *o, value, loc));
     else
       out[key] = value;
   }

@@ -77,6 +77,8 @@ class Checker {
 
   void scalar(const OptionRow& row, const OptionValue& o, const std::string& text) {
     if (row.type == "string") return string(o, text);
+    if (const auto choices = choices_of(row.type); !choices.empty())
+      return choice(choices, o, text);
     if (o.quoted)
       return fail(2105, o.loc,
                   fmt::format("option '{}' of {} takes {}, but '{}' in quotes is a string", o.key,
@@ -99,6 +101,16 @@ class Checker {
          fmt::format("option '{}' of {} takes {}, got '{}'", o.key, owner_, with_article(row.type),
                      text),
          better.empty() ? "" : fmt::format("write {}", better));
+  }
+
+  void choice(const std::vector<std::string>& choices, const OptionValue& o,
+              const std::string& text) {
+    if (std::ranges::find(choices, text) != choices.end()) return;
+    const std::string near = did_you_mean(text, choices);
+    fail(2105, o.loc,
+         fmt::format("option '{}' of {} is '{}', allowed are {}", o.key, owner_, text,
+                     fmt::join(choices, ", ")),
+         near.empty() ? "take one of these" : fmt::format("did you mean '{}'?", near));
   }
 
   void string(const OptionValue& o, const std::string& text) {

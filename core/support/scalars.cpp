@@ -192,4 +192,13 @@ bool doubtful_number(std::string_view text) {
   return odd && text.find_first_of("0123456789") != text.npos && !suggest_int(text).empty();
 }
 
+std::vector<std::string> choices_of(std::string_view type) {
+  std::vector<std::string> out;
+  if (type.find('|') == type.npos) return out;
+  for (std::size_t bar; (bar = type.find('|')) != type.npos; type.remove_prefix(bar + 1))
+    out.emplace_back(type.substr(0, bar));
+  out.emplace_back(type);
+  return out;
+}
+
 }  // namespace tenon

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenon {
 
@@ -14,6 +15,9 @@ std::string suggested_spelling(std::string_view type, std::string_view text);
 /// True when `text` looks like a number but is not its one canonical spelling: `010`, `1_000`,
 /// `+5`, `1e3`. Such text is no string unless it stands in quotes.
 bool doubtful_number(std::string_view text);
+
+/// "a|b|c" -> a, b, c: the type of an option that takes one of some words. Empty for other types.
+std::vector<std::string> choices_of(std::string_view type);
 
 }  // namespace tenon
 

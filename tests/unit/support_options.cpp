@@ -132,6 +132,24 @@ TEST_CASE("options: accepted values arrive in the struct") {
   CHECK(d.stop_at == std::vector<std::string>{"a", "b"});
 }
 
+TEST_CASE("options: a type like a|b takes one of these words") {
+  const std::vector<OptionRow> rows{{"goal", "optimal|fit", "optimal", "what for", {}}};
+  const auto check_goal = [&](const std::string& text) {
+    return check_options(rows, {given("goal", text)}, "planner 'tenon.demo'").errors();
+  };
+  CHECK(check_goal("fit").empty());
+  CHECK(check_goal("optimal").empty());
+  const Diags d = check_goal("optimum");
+  REQUIRE(d.size() == 1);
+  CHECK(d[0].code == 2105);
+  CHECK(d[0].what ==
+        "option 'goal' of planner 'tenon.demo' is 'optimum', allowed are optimal, fit");
+  CHECK(d[0].fix == "did you mean 'optimal'?");
+  CHECK(check_goal("")[0].fix == "take one of these");
+  CHECK(choices_of("string").empty());
+  CHECK(choices_of("a|b|c") == std::vector<std::string>{"a", "b", "c"});
+}
+
 TEST_CASE("options: an unknown key names the near one and lists all") {
   const Diags d = check({given("max_dept", "3")});
   REQUIRE(d.size() == 1);
