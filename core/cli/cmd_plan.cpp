@@ -67,8 +67,6 @@ int solve_verb(Context& ctx, const SolveArgs& a) {
     if (Status s = DiskFiles().write(a.save_request, to_json(request->request)); !s)
       return ctx.report(s.errors());
   say(show_plan(request->request, plan, false));
-  say(fmt::format("planner {} {}{}\n", plan.planner, plan.version,
-                  plan.optimal ? ", optimal" : ""));
   return 0;
 }
 

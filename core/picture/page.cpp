@@ -59,7 +59,7 @@ Json plan_json(const ShownPlan& s) {
   const StorageRequest& r = *s.request;
   Json out{{"title", s.title},
            {"planner", s.plan->planner},
-           {"optimal", s.plan->optimal},
+           {"optimal", optimality(r, *s.plan)},
            {"pools", pools_json(s)}};
   Json names = Json::array(), pool = Json::array(), offset = Json::array(), size = Json::array(),
        first = Json::array(), end = Json::array(), role = Json::array(), more = Json::array();

@@ -54,7 +54,20 @@ class Checker {
       if (!std::has_single_bit(p.granule))
         fail(4108, fmt::format("pool '{}': granule {} is not a power of two", p.id, p.granule),
              "use 1, 2, 4, 8, ...");
+      if (p.base) addresses(p);
     }
+  }
+
+  /// Every address of a pool is a number of 64 bits; without a capacity it may reach 2^63 bytes.
+  void addresses(const StoragePool& p) {
+    if (*p.base <= UINT64_MAX - p.capacity.value_or(kMaxTotal)) return;
+    fail(4114,
+         fmt::format("pool '{}': {} from address {} pass 2^64", p.id,
+                     p.capacity ? fmt::format("{} bytes", *p.capacity)
+                                : "the 2^63 bytes without a "
+                                  "capacity",
+                     *p.base),
+         p.capacity ? "correct `base` or `capacity`" : "give it its `capacity`");
   }
 
   /// What a token says it holds lies inside it, in bytes and in time.

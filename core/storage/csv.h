@@ -6,6 +6,8 @@
 #ifndef TENON_CORE_STORAGE_CSV_H
 #define TENON_CORE_STORAGE_CSV_H
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +26,28 @@ struct CsvTable {
   int column(std::string_view name) const;  ///< -1: none
 };
 
-/// TN4211: no or a wrong header; TN4212: a row whose number of cells differs. All of a file's
+/// TN4411: no or a wrong header; TN4412: a row whose number of cells differs. All of a file's
 /// faults, at most 20.
 Result<CsvTable> parse_csv(std::string_view text, std::string_view file);
 
+/// A row, with the file's own times.
+struct CsvBuffer {
+  struct Gap {
+    std::uint64_t first = 0, end = 0, lo = 0, hi = 0;  ///< bytes [lo, hi) stay occupied
+    bool operator==(const Gap&) const = default;
+  };
+  std::string id;
+  std::uint64_t first = 0, end = 0, size = 0, align = 1;
+  std::optional<std::uint64_t> at;
+  std::string pool;
+  std::vector<Gap> gaps;  ///< ascending, disjoint
+  int line = 0;
+};
+/// TN4412 names line, id and cell.
+Result<std::vector<CsvBuffer>> csv_buffers(const CsvTable& table, std::string_view file);
+
 /// One token per row, in the table's order; every token may live in all of `pools`, in order. Times
-/// are compressed: a step per interval between the times that occur, named by its first. TN4212
-/// names line, id and cell.
+/// are compressed: a step per interval between the times that occur, named by its first.
 Result<StorageRequest> request_from_csv(const CsvTable& table, std::string_view file,
                                         std::vector<StoragePool> pools);
 

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
-#include <unordered_map>
 
 #include "core/storage/request.h"
 #include "tenon/options.h"
@@ -26,64 +24,6 @@ Status set_capacities(StorageRequest& r, const std::vector<StoragePool>& pools,
     it->capacity = p.capacity;
   }
   return {};
-}
-
-Result<StoragePlan> plan_from_csv(std::string_view text, std::string_view file,
-                                  const RequestFile& of) {
-  auto table = parse_csv(text, file);
-  if (!table) return table.errors();
-  const StorageRequest& r = of.request;
-  StoragePlan plan;
-  plan.request_hash = request_hash(r);
-  plan.planner = "file";
-  plan.slots.resize(r.tokens.size());
-  std::unordered_map<std::string_view, std::uint32_t> row_of;
-  const int id = of.table.column("id");
-  for (std::uint32_t i = 0; i < of.where.size(); ++i)
-    row_of.emplace(of.table.rows[i].cells[static_cast<std::size_t>(id)], of.where[i]);
-  std::vector<char> seen(r.tokens.size(), 0);
-  Diags errors;
-  const auto fail = [&](int code, int line, std::string what) {
-    if (errors.size() < 20)
-      errors.push_back({.code = code,
-                        .loc = {std::string(file), line, line ? 1 : 0, 0},
-                        .what = std::move(what),
-                        .fix = "correct the plan's file, or solve the request again"});
-  };
-  const int own_id = table->column("id"), pool = table->column("pool"),
-            offset = table->column("offset");
-  if (offset < 0)
-    return Diag{.code = 4411,
-                .loc = {std::string(file)},
-                .what = "a plan needs the column 'offset'",
-                .fix = "name a file that `tenon plan solve -o` wrote, or add the column"};
-  for (const CsvTable::Row& row : table->rows) {
-    const std::string& name = row.cells[static_cast<std::size_t>(own_id)];
-    const std::string& at = row.cells[static_cast<std::size_t>(offset)];
-    const auto it = row_of.find(name);
-    if (it == row_of.end()) {
-      fail(4403, row.line, fmt::format("the request has no buffer '{}'", name));
-      continue;
-    }
-    if (it->second == kNoToken) continue;
-    Slot& s = plan.slots[it->second];
-    const auto [end, ec] = std::from_chars(at.data(), at.data() + at.size(), s.offset);
-    if (ec != std::errc{} || end != at.data() + at.size())
-      fail(4412, row.line, fmt::format("buffer '{}': offset '{}' is no integer", name, at));
-    if (const std::string p = pool < 0 ? "" : row.cells[static_cast<std::size_t>(pool)];
-        !p.empty()) {
-      while (s.pool < r.pools.size() && r.pools[s.pool].id != p) ++s.pool;
-      if (s.pool == r.pools.size())
-        fail(4403, row.line, fmt::format("the request has no pool '{}'", p));
-    }
-    if (seen[it->second]++) fail(4412, row.line, fmt::format("buffer '{}' has two rows", name));
-  }
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!seen[i])
-      fail(4001, 0, fmt::format("buffer '{}' of the request has no row", r.tokens[i].name));
-  if (!errors.empty()) return errors;
-  measure(r, plan);
-  return plan;
 }
 
 std::string bytes_or_none(const std::optional<std::uint64_t>& n) {
@@ -159,19 +99,26 @@ std::vector<std::uint64_t> unshared(const StorageRequest& r, const StoragePlan& 
   return out;
 }
 
+std::string_view optimality(const StorageRequest& r, const StoragePlan& p) {
+  if (cannot_be_better(r, p)) return "optimal";
+  return p.optimal ? "claimed optimal by its planner, not checked" : "";
+}
+
 std::string show_plan(const StorageRequest& r, const StoragePlan& p, bool with_tokens) {
-  std::string out = fmt::format("{} tokens placed by {} {}{}{}\n", r.tokens.size(), p.planner,
-                                p.version, p.optimal ? ", optimal" : "",
-                                p.reproducible ? "" : ", cut short by the deadline");
+  std::string out = fmt::format("{} tokens placed by {}", r.tokens.size(), p.planner);
+  if (!p.version.empty()) out += " " + p.version;
+  if (const auto how = optimality(r, p); !how.empty()) out += fmt::format(", {}", how);
+  out += p.reproducible ? "\n" : ", cut short by the deadline\n";
   const auto alone = unshared(r, p);
   out += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>16}  {}\n", "pool", "capacity", "used",
                      "bound", "without sharing", "peak in");
   for (std::size_t k = 0; k < r.pools.size(); ++k) {
     const PoolUse& u = p.pools[k];
     const bool named = u.peak_step < r.steps.size() && !r.steps[u.peak_step].empty();
-    out += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>16}  step {}{}\n", r.pools[k].id,
-                       bytes_or_none(r.pools[k].capacity), u.peak, u.bound, alone[k], u.peak_step,
-                       named ? fmt::format(" ({})", r.steps[u.peak_step]) : "");
+    out += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>16}  {}{}\n", r.pools[k].id,
+                       bytes_or_none(r.pools[k].capacity), u.peak, u.bound, alone[k],
+                       u.peak ? fmt::format("step {}", u.peak_step) : "-",
+                       u.peak && named ? fmt::format(" ({})", r.steps[u.peak_step]) : "");
   }
   if (!with_tokens) return out;
   std::vector<std::uint32_t> order(r.tokens.size());

@@ -29,15 +29,23 @@ struct RequestFile {
 Result<RequestFile> load_request(std::string_view text, std::string_view file, StorageFormat format,
                                  const std::vector<StoragePool>& pools = {});
 
-/// Reads a plan of `of`; not judged yet. A CSV plan has the request's ids and an `offset`; its
-/// figures are computed.
+/// Reads a plan of `of`; not judged yet. A CSV plan has the request's rows with an `offset`: what
+/// else a row says of its buffer must be what the request says (TN4012); its figures are computed.
 Result<StoragePlan> load_plan(std::string_view text, std::string_view file, StorageFormat format,
                               const RequestFile& of);
 
+/// load_plan of a CSV file.
+Result<StoragePlan> plan_from_csv(std::string_view text, std::string_view file,
+                                  const RequestFile& of);
+
 std::string write_plan(const StoragePlan& plan, const RequestFile& of, StorageFormat format);
 
-/// "NAME:SIZE", SIZE in bytes or with KiB, MiB, GiB. TN4220.
+/// "NAME:SIZE", SIZE in bytes or with KiB, MiB, GiB. TN4420.
 Result<StoragePool> pool_from_text(std::string_view text);
+
+/// "optimal" where this request's bounds prove it; what else a plan or its planner says of itself
+/// is told as a claim; or "".
+std::string_view optimality(const StorageRequest& r, const StoragePlan& p);
 
 /// The plan for people: a line per pool (capacity, used, bound, without sharing, peak step), then
 /// who stands where.

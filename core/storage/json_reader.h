@@ -26,11 +26,11 @@ class JsonReader {
  public:
   JsonReader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-  /// The document, or nothing: TN4201 with the line of the syntax error, TN4202 for a key given
+  /// The document, or nothing: TN4401 with the line of the syntax error, TN4402 for a key given
   /// twice.
   std::optional<Json> parse();
 
-  /// TN4202 at the place, at most 20.
+  /// TN4402 at the place, at most 20.
   void fail(const Where& at, std::string what, std::string fix = {}, int code = 4402);
 
   /// `j` is an object with all of `required` and, beyond, only of `optional`.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/storage/judge.h"
+#include "core/storage/request.h"
 
 namespace tenon {
 namespace {
@@ -32,6 +33,7 @@ Status check_figures(const StorageRequest& r, const StoragePlan& plan) {
     for (std::size_t k = 0; k < t.cost.size(); ++k)
       if (t.pools[k] == s.pool) cost += std::min(t.cost[k], UINT64_MAX - cost);
   }
+  const auto proved = pool_bounds(r);  // says nothing of slots: the one proof that there is
   for (std::size_t p = 0; p < peak.size(); ++p) {
     if (plan.pools[p].peak != peak[p])
       errors.push_back(
@@ -39,12 +41,12 @@ Status check_figures(const StorageRequest& r, const StoragePlan& plan) {
            .what = fmt::format("the plan says that pool '{}' peaks at {} bytes, its slots reach {}",
                                r.pools[p].id, plan.pools[p].peak, peak[p]),
            .fix = "plan again"});
-    if (plan.pools[p].bound > peak[p])
-      errors.push_back(
-          {.code = 4011,
-           .what = fmt::format("the plan says that pool '{}' needs {} bytes at least, it uses {}",
-                               r.pools[p].id, plan.pools[p].bound, peak[p]),
-           .fix = "plan again"});
+    if (plan.pools[p].bound > proved[p])
+      errors.push_back({.code = 4011,
+                        .what = fmt::format(
+                            "the plan says that pool '{}' needs {} bytes at least; {} are proved",
+                            r.pools[p].id, plan.pools[p].bound, proved[p]),
+                        .fix = "plan again"});
   }
   if (plan.cost != cost)
     errors.push_back(

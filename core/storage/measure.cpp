@@ -121,4 +121,9 @@ std::uint64_t least_cost(const StorageRequest& r) {
   return sum;
 }
 
+bool cannot_be_better(const StorageRequest& r, const StoragePlan& p) {
+  return p.cost == least_cost(r) &&
+         std::ranges::all_of(p.pools, [](const PoolUse& u) { return u.peak == u.bound; });
+}
+
 }  // namespace tenon

@@ -34,7 +34,11 @@ class Merger {
   Result<StorageRequest> run(const std::vector<NamedModel>& models) {
     std::set<std::string> names;
     for (const NamedModel& m : models)
-      if (!names.insert(m.name).second)
+      if (m.name.empty())
+        errors_.push_back({.code = 4431,
+                           .what = fmt::format("model {} has no name", &m - models.data() + 1),
+                           .fix = "write NAME=FILE"});
+      else if (!names.insert(m.name).second)
         errors_.push_back({.code = 4431,
                            .what = fmt::format("two models are called '{}'", m.name),
                            .fix = "give one another name"});

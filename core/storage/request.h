@@ -69,6 +69,9 @@ Rank rank_of(const StoragePlan& p);
 void measure(const StorageRequest& r, StoragePlan& plan);
 /// The least cost that any plan can have: each token in the cheapest pool it may live in.
 std::uint64_t least_cost(const StorageRequest& r);
+/// A measured plan at every bound that is proved here: least cost, and each pool's peak at its
+/// bound. The others may be optimal all the same.
+bool cannot_be_better(const StorageRequest& r, const StoragePlan& p);
 
 }  // namespace tenon
 

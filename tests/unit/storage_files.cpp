@@ -80,7 +80,7 @@ TEST_CASE("storage files: requests and plans survive JSON") {
   }
 }
 
-TEST_CASE("storage files: malformed JSON is refused with place and field") {
+TEST_CASE("storage files: malformed JSON is refused with place and field (F29)") {
   const auto fails = [](std::string_view from, std::string_view to) {
     const auto f = load_request(replaced(kJson, from, to), "r.json", StorageFormat::json);
     REQUIRE_FALSE(f);
@@ -142,7 +142,7 @@ TEST_CASE("storage files: malformed plans are refused") {
                        .errors()) == 4012);
 }
 
-TEST_CASE("storage files: the CSV form, in its dialects") {
+TEST_CASE("storage files: the CSV form, in its dialects (F34)") {
   const auto f =
       csv("# a comment\r\n\r\nsize,id,upper,lower\r\n8,a,3,0\r\n\r\n 8 , b , 5 , 3 \r\n");
   REQUIRE_MESSAGE(f, text(f.status()));
@@ -160,7 +160,7 @@ TEST_CASE("storage files: the CSV form, in its dialects") {
     CHECK(peak(csv("id,lower,upper,size,gaps\na,0,10,8,3-5@0:4\nb,3,5,8,\n")) == 12);
     CHECK(peak(csv("id,lower,end,size,gaps\na,0,10,8,3-5 7-8\nb,3,5,8,\nc,7,8,8,\n")) == 8);
   }
-  SUBCASE("pins, pools and size 0") {
+  SUBCASE("pins, pools and size 0 (F28)") {
     const auto p = csv("id,lower,upper,size,offset\na,0,3,8,16\nb,0,3,8,\nz,0,3,0,\n",
                        {{.id = "m", .capacity = 64}});
     REQUIRE(p);
@@ -180,7 +180,7 @@ TEST_CASE("storage files: the CSV form, in its dialects") {
   }
 }
 
-TEST_CASE("storage files: each malformed row is named by its line") {
+TEST_CASE("storage files: each malformed row is named by its line (F29)") {
   const std::string head = "id,lower,upper,size,alignment,gaps\n";
   const auto fault = [&](const std::string& row) {
     const auto f = csv(head + "ok,0,3,8,1,\n" + row + "\n");
@@ -231,6 +231,76 @@ TEST_CASE("storage files: plans of CSV requests") {
   CHECK(code("id,lower,upper,size,offset\na,0,3,8,0\nc,1,5,8,8\n") == 4403);
   CHECK(code("id,lower,upper,size,offset\na,0,3,8,0\nb,1,5,8,q\n") == 4412);
   CHECK(code("id,lower,upper,size\na,0,3,8\nb,1,5,8\n") == 4411);
+  CHECK(code("id,lower,upper,size,offset\na,0,3,8,\nb,1,5,8,8\n") == 4412);
+}
+
+TEST_CASE("storage files: a plan's rows are those of the request") {
+  const auto f = csv("id,lower,upper,size,alignment,gaps\na,0,9,8,4,3-5\nb,1,5,8,,\nz,0,2,0,,\n");
+  REQUIRE_MESSAGE(f, text(f.status()));
+  const std::string head = "id,lower,upper,size,offset\n";
+  const auto refusal = [&](const std::string& plan) {
+    const auto p = load_plan(plan, "p.csv", StorageFormat::csv, *f);
+    return p ? Diag{} : p.errors()[0];
+  };
+  const auto says = [&](const std::string& plan, const std::string& what) {
+    const Diag d = refusal(plan);
+    CHECK_MESSAGE(d.code == 4012, plan);
+    CHECK_MESSAGE(d.what.find(what) != std::string::npos, d.what);
+    CHECK(d.loc.line == 2);
+  };
+  CHECK(refusal(head + "a,0,9,8,0\nb,1,5,8,8\nz,0,2,0,0\n").code == 0);
+  CHECK(refusal("start,id,end,size,offset\n0,a,8,8,0\n1,b,4,8,8\n").code == 0);  // another dialect
+  says(head + "a,0,9,4,0\nb,1,5,8,8\n", "'a': its size is 4, in the request 8");
+  says(head + "a,0,7,8,0\nb,1,5,8,8\n", "it lives in [0, 7), in the request [0, 9)");
+  says(head + "a,2,9,4,0\nb,1,5,8,8\n", "[2, 9), in the request [0, 9); its size is 4");
+  says(head + "z,0,2,8,0\na,0,9,8,0\nb,1,5,8,8\n", "'z': its size is 8, in the request 0");
+  says("id,lower,upper,size,alignment,offset\na,0,9,8,8,0\nb,1,5,8,,8\n",
+       "its alignment is 8, in the request 4");
+  says("id,lower,upper,size,gaps,offset\na,0,9,8,3-6,0\nb,1,5,8,,8\n", "its gaps");
+  const auto json = load_request(kJson, "r.json", StorageFormat::json);
+  REQUIRE(json);
+  std::string plan = write_plan(solve(json->request, load_planner("greedy"), settings())->plan,
+                                *json, StorageFormat::csv);
+  CHECK(load_plan(plan, "p.csv", StorageFormat::csv, *json));
+  plan.insert(plan.find('\n') + 1, "#\n");
+  const std::size_t size =
+      plan.find(',', plan.find(',', plan.find(',', plan.find("\n#\n")) + 1) + 1);
+  plan.insert(size + 1, "9");
+  const auto other = load_plan(plan, "p.csv", StorageFormat::csv, *json);
+  REQUIRE_FALSE(other);
+  CHECK(other.errors()[0].code == 4012);
+  CHECK(other.errors()[0].loc.line == 3);
+}
+
+TEST_CASE("storage files: what is optimal is proved, or told as a claim") {
+  const auto f = csv("id,lower,upper,size\na,0,3,8\nb,1,5,8\n");
+  const auto shown = [&](std::uint64_t offset, bool claimed) {
+    const auto p =
+        load_plan(fmt::format("id,lower,upper,size,offset\na,0,3,8,0\nb,1,5,8,{}\n", offset),
+                  "p.csv", StorageFormat::csv, *f);
+    REQUIRE(p);
+    StoragePlan plan = *p;
+    plan.optimal = plan.optimal || claimed;
+    return show_plan(f->request, plan, false);
+  };
+  CHECK(shown(8, false).find(", optimal\n") != std::string::npos);
+  CHECK(shown(16, false).find("optimal") == std::string::npos);
+  CHECK(shown(16, true).find(", claimed optimal by its planner, not checked\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("storage files: a request without buffers has the empty plan") {
+  const auto f = csv("id,lower,upper,size\n");
+  REQUIRE_MESSAGE(f, text(f.status()));
+  const auto s = solve(f->request, load_planner("auto"), settings());
+  REQUIRE_MESSAGE(s, text(s.status()));
+  const std::string shown = show_plan(f->request, s->plan);
+  CHECK(shown.starts_with("0 tokens placed by tenon.auto"));
+  CHECK(shown.find("step 0") == std::string::npos);
+  CHECK(s->plan.pools[0].peak == 0);
+  const std::string plan = write_plan(s->plan, *f, StorageFormat::csv);
+  CHECK(plan == "id,lower,upper,size,offset\n");
+  CHECK(load_plan(plan, "p.csv", StorageFormat::csv, *f));
 }
 
 TEST_CASE("storage files: pools from the command line, and plans for people") {

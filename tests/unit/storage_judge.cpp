@@ -256,7 +256,17 @@ TEST_CASE("storage judge: a plan must tell the truth about itself") {
   };
   CHECK(broken([](StoragePlan& p) { p.request_hash[0] ^= 1; }) == 4012);
   CHECK(broken([](StoragePlan& p) { p.pools[0].peak += 1; }) == 4011);
+  CHECK(broken([](StoragePlan& p) { p.pools[0].peak -= 1; }) == 4011);
   CHECK(broken([](StoragePlan& p) { p.pools[0].bound = 1000; }) == 4011);
+  CHECK(broken([](StoragePlan& p) { p.pools[0].bound = 0; }) == 0);  // a weaker claim is true
+  StoragePlan loose = good;  // with room between bound and peak
+  loose.slots[1].offset += 64;
+  measure(*r, loose);
+  CHECK(judge_plan(*r, loose));
+  loose.pools[0].bound += 1;
+  const Status more = judge_plan(*r, loose);
+  CHECK(first_code(more.errors()) == 4011);
+  CHECK(text(more).find("needs 33 bytes at least; 32 are proved") != std::string::npos);
   CHECK(broken([](StoragePlan& p) { p.pools.clear(); }) == 4011);
   CHECK(broken([](StoragePlan& p) { p.cost = 5; }) == 4011);
   CHECK(broken([](StoragePlan& p) { p.slots.pop_back(); }) == 4001);

@@ -75,6 +75,10 @@ TEST_CASE("storage merge: names and pools must agree") {
   CHECK(merge_requests({}, Merge::sequence).errors()[0].code == 4431);
   CHECK(merge_requests({{"a", model(1)}, {"a", model(1)}}, Merge::sequence).errors()[0].code ==
         4431);
+  const auto unnamed = merge_requests({{"a", model(1)}, {"", model(1)}}, Merge::sequence);
+  REQUIRE(!unnamed);
+  CHECK(unnamed.errors()[0].code == 4431);
+  CHECK(unnamed.errors()[0].what == "model 2 has no name");
   StorageRequest other = model(1);
   other.pools[0].capacity = 8192;
   const auto r = merge_requests({{"a", model(1)}, {"b", other}}, Merge::sequence);

@@ -24,7 +24,7 @@ int with(F change) {
 
 }  // namespace
 
-TEST_CASE("storage request: malformed requests are refused by name") {
+TEST_CASE("storage request: malformed requests are refused by name (F30)") {
   CHECK(with([](auto& r) { r.pools.clear(); }) == 4109);
   CHECK(with([](auto& r) { r.pools[1].id = "p0"; }) == 4107);
   CHECK(with([](auto& r) { r.pools[1].granule = 0; }) == 4108);
@@ -56,7 +56,22 @@ TEST_CASE("storage request: malformed requests are refused by name") {
         4115);  // a pool of 0 bytes is switched off
 }
 
-TEST_CASE("storage request: pins") {
+TEST_CASE("storage request: every address of a pool is a number of 64 bits") {
+  const auto at = [](std::uint64_t base, std::optional<std::uint64_t> capacity) {
+    StorageRequest r = request({{"a", 0, 2, 16}}, capacity);
+    r.pools[0].base = base;
+    return r;
+  };
+  CHECK(code(at(UINT64_MAX - 64, 64)) == 0);
+  CHECK(code(at(UINT64_MAX - 63, 64)) == 4114);
+  CHECK(code(at(UINT64_MAX, 64)) == 4114);
+  CHECK(code(at(0, {})) == 0);
+  CHECK(code(at(1ull << 62, {})) == 0);
+  CHECK(code(at(UINT64_MAX - 64, {})) == 4114);
+  CHECK(says(at(UINT64_MAX - 15, 64), "pool 'p0': 64 bytes from address 18446744073709551600"));
+}
+
+TEST_CASE("storage request: pins (F19, F20, F21)") {
   CHECK(code(request({{"p", 0, 2, 40, 1, 0}, {"q", 1, 3, 40, 1, 20}})) == 4102);
   CHECK(says(request({{"p", 0, 2, 40, 1, 0}, {"q", 1, 3, 40, 1, 20}}),
              "'p' is pinned to [0, 40) and 'q' to [20, 60) of pool 'p0'; both live in step 1"));
@@ -89,7 +104,7 @@ TEST_CASE("storage request: joins only onto storage that dies there") {
   CHECK(joined(4, 3, [](auto& r) { r.joins[0].b = 0; }) == 4109);
 }
 
-TEST_CASE("storage request: sums are 64-bit and checked") {
+TEST_CASE("storage request: sums are 64-bit and checked (F27)") {
   CHECK(code(request({{"a", 0, 2, 3000000000}, {"b", 0, 2, 3000000000}})) == 0);
   CHECK(code(request({{"a", 0, 2, 1ull << 62}, {"b", 2, 4, 1ull << 62}})) == 4106);
   CHECK(code(request({{"a", 0, 2, UINT64_MAX}})) == 4106);
