@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -38,21 +40,35 @@ const CLI::App& verb_of(const CLI::App& app) {
   return *at;
 }
 
-Diag usage(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+std::string path_of(const CLI::App& verb) {
+  std::string name = verb.get_name();
+  for (const CLI::App* up = verb.get_parent(); up; up = up->get_parent())
+    name = up->get_name() + " " + name;
+  return name;
+}
+
+/// A verb was wanted here: the word that stands in its place, and the nearest one, or all.
+Diag no_verb(const CLI::App& app, const CLI::App& verb, const std::vector<std::string>& verbs) {
+  std::string word;
+  for (const std::string& rest : app.remaining(true))
+    if (word.empty() && !rest.starts_with('-')) word = rest;
+  const std::string near = tenon::did_you_mean(word, verbs);
+  return {.code = 2152,
+          .what = word.empty() ? fmt::format("{}: a verb is missing", path_of(verb))
+                               : fmt::format("{}: there is no verb '{}'", path_of(verb), word),
+          .fix = near.empty() ? fmt::format("verbs: {}", fmt::join(verbs, ", "))
+                              : fmt::format("did you mean '{}'?", near)};
+}
+
+Diag usage(const CLI::App& app, const CLI::ParseError& e) {
   const CLI::App& verb = verb_of(app);
   std::vector<std::string> verbs;
   for (const CLI::App* v : verb.get_subcommands([](const CLI::App*) { return true; }))
     verbs.push_back(v->get_name());
-  std::string name = verb.get_name();
-  for (const CLI::App* up = verb.get_parent(); up; up = up->get_parent())
-    name = up->get_name() + " " + name;
-  Diag d{.code = 2152, .what = fmt::format("{}: {}", name, e.what()), .fix = name + " --help"};
-  if (verbs.empty()) return d;
-  for (int i = 1; i < argc; ++i) {  // the word that should have been a verb
-    const std::string near = tenon::did_you_mean(argv[i], verbs);
-    if (!near.empty() && near != argv[i]) d.fix = fmt::format("did you mean '{}'?", near);
-  }
-  return d;
+  if (!verbs.empty()) return no_verb(app, verb, verbs);
+  return {.code = 2152,
+          .what = fmt::format("{}: {}", path_of(verb), e.what()),
+          .fix = path_of(verb) + " --help"};
 }
 
 Diag out_of_memory(const char* what) {
@@ -85,7 +101,7 @@ int run(int argc, char** argv, Context& ctx) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    return ctx.report(usage(app, e, argc, argv));
+    return ctx.report(usage(app, e));
   }
   return ctx.exit_code;
 }
@@ -148,5 +164,9 @@ int main(int argc, char** argv) {
   watch_the_end();
   const int code = guarded_run(argc, argv);
   returned = true;
+  std::fflush(nullptr);
+#if !defined(__SANITIZE_ADDRESS__)  // it looks for leaks at exit
+  _exit(code);  // a planner that was left behind may still run: nothing is taken down under it
+#endif
   return code;
 }

@@ -47,9 +47,10 @@ struct Solved {
 
 /// Why the request could not be solved; kept apart for `else:` and exit codes by Diag.code:
 ///   4301 gave up (no fit)   4302 says infeasible   4303 stopped by its budget   4304 unsupported
-///   4305 failed 4306 broke its contract: unknown status, success without an offer, only wrong
-///   offers   4307 threw an exception 4308 lacks a feature that the request needs   4310 unknown
-///   option   4311 bad option value
+///   4305 failed   4306 broke its contract: unknown status, success without an offer, only wrong
+///   offers   4307 threw an exception   4308 lacks a feature that the request needs
+///   4310 unknown option   4311 bad option value
+///   1016 did not end with its deadline; its thread goes on until the process ends
 /// Precondition: check_request(r) and is_canonical(r), as prepare_request gives.
 Result<Solved> solve(const StorageRequest& r, const PlannerRef& planner,
                      const SolveSettings& settings);

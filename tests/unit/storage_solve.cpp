@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
+#include <deque>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -214,6 +216,70 @@ TEST_CASE("storage solve: budgets") {
   CHECK_FALSE(r->plan.reproducible);
 }
 
+namespace {
+
+/// Solves with a planner that is left behind: its table outlives the test, and `go_on` lets it end.
+std::atomic<bool> go_on{false};
+std::atomic<int> ended{0};
+Result<Solved> left_behind(Plan plan) {
+  static std::deque<tn_planner> tables;
+  tables.push_back(planner(plan));
+  SolveSettings s = settings();
+  s.deadline = std::chrono::milliseconds(10);
+  return solve(two(), {&tables.back(), "1"}, s);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "storage solve: a planner that never looks up is left behind when its deadline has passed") {
+  static const auto sleep = [] {
+    while (!go_on) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  const auto none = left_behind([](const tn_request*, const tn_host* h) -> int {
+    sleep();
+    const bool gone = h->tick(h, 1) != 0 && h->offer(h, kGood.data(), 0) != 0;
+    h->say(h, 0, "nobody hears this");
+    std::vector<tn_slot> out(2);
+    ended += gone && h->plan(h, "tenon.greedy", 0, out.data()) == TN_UNSUPPORTED;
+    return TN_OK;
+  });
+  REQUIRE_FALSE(none);
+  CHECK(none.errors()[0].code == 1016);
+  CHECK(none.errors()[0].what ==
+        "planner 'test.planner': did not call tick() after the deadline; it is left behind");
+  const auto best = left_behind([](const tn_request*, const tn_host* h) -> int {
+    h->offer(h, kLarge.data(), 0);
+    sleep();
+    h->offer(h, kGood.data(), 0);
+    ++ended;
+    return TN_OK;
+  });
+  REQUIRE_MESSAGE(best, text(best.status()));
+  CHECK(best->plan.slots[1] == Slot{0, 64});
+  CHECK_FALSE(best->plan.reproducible);
+  CHECK(best->plan.options.at("tries") == "3");
+  REQUIRE(best->messages.size() == 1);
+  CHECK(best->messages[0].code == 1016);
+  CHECK(best->messages[0].severity == Severity::warning);
+  go_on = true;
+  for (int k = 0; ended < 2 && k < 1000; ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(ended == 2);
+}
+
+TEST_CASE("storage solve: what does not fit is told with numbers") {
+  const StorageRequest tight =
+      *prepare_request(request({{"a", 0, 2, 8, 16}, {"b", 0, 2, 8, 16}}, 20));
+  for (const Plan p : {Plan([](const tn_request*, const tn_host*) -> int { return TN_INFEASIBLE; }),
+                       Plan([](const tn_request*, const tn_host*) -> int { return TN_NO_FIT; })}) {
+    const auto r = run(p, settings(), tight);
+    REQUIRE_FALSE(r);
+    CHECK(
+        r.errors()[0].what.ends_with("the 20 bytes of pool 'p0', of which 16 are needed at least"));
+  }
+}
+
 TEST_CASE("storage solve: a feature that the planner lacks is named with what needs it") {
   const tn_planner plain = planner(first_fit, 0);
   CHECK(solve(two(), {&plain, "1"}, settings()));
@@ -261,6 +327,24 @@ TEST_CASE("storage solve: options are checked against the planner's table") {
   CHECK(bad("limit", "2MiB") == 0);
   CHECK(bad("rate", "1.5") == 4311);
   CHECK(bad("rate", "0.25") == 0);
+  const auto told = [&](const std::string& key, const std::string& value) {
+    s.options = {{key, value}};
+    return text(run(tells, s).status());
+  };
+  CHECK(told("mode", "slo").find("'slo' is none of quick, slow | did you mean 'slow'?") !=
+        std::string::npos);
+  CHECK(told("mode", "zzz").find("mode: how") != std::string::npos);
+  CHECK(told("tries", "9").find("'9' is no int of 1..8 | tries: how often") != std::string::npos);
+  CHECK(told("tris", "8").find("did you mean 'tries'? its options: tries (int 1..8)") !=
+        std::string::npos);
+  const auto kept = run([](const tn_request*, const tn_host* h) -> int {
+    const char* tries = h->option(h, "tries");  // lives as long as the call
+    h->offer(h, kLarge.data(), 0);
+    h->offer(h, kGood.data(), 0);
+    return std::string_view(tries) == "3" ? TN_OK : TN_FAILED;
+  });
+  REQUIRE(kept);
+  CHECK(kept->messages.empty());
 }
 
 TEST_CASE("storage solve: a planner may run another one") {
