@@ -7,7 +7,6 @@
 #include "core/cli/commands.h"
 #include "core/cli/json.h"
 #include "core/cli/planning.h"
-#include "core/kit/isolated.h"
 #include "core/kit/planner_kit.h"
 
 namespace tenon::cli {
@@ -39,15 +38,9 @@ Status known(const std::vector<kit::Check>& all, const std::vector<std::string>&
 int run_verb(Context& ctx, const KitArgs& a) {
   const std::vector<kit::Check> all = kit::checks();
   if (Status s = known(all, a.only); !s) return ctx.report(s.errors());
-  // A plugin that crashes when it is loaded must not take the kit with it.
-  const kit::Outcome loads = kit::run_isolated(std::chrono::seconds(20), [&] {
-    return choose_planner(ctx, a.planner) ? std::string() : std::string("refused");
-  });
-  if (!loads.returned)
-    return ctx.report(Diag{.code = 1014,
-                           .loc = {a.planner, 0, 0},
-                           .what = "the plugin " + loads.text + " while it was loaded",
-                           .fix = "run nothing before plan() is called: no static constructors"});
+  if (auto crash = crashes_when_loaded(
+          a.planner, [&] { return static_cast<bool>(choose_planner(ctx, a.planner)); }))
+    return ctx.report(*crash);
   auto chosen = choose_planner(ctx, a.planner);
   if (!chosen) return ctx.report(chosen.errors());
   kit::Subject subject{{chosen->planner->planner, chosen->planner->version},

@@ -1,4 +1,4 @@
-// What there is: passes, pipelines, boards, ops, plugins; and what a code or a file means.
+// What there is: passes, pipelines, boards, ops; and what a code or a file means.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -52,50 +52,9 @@ int print_names(const std::vector<std::string>& names) {
   return 0;
 }
 
-int list_plugins(Context& ctx) {
-  auto index = index_plugins(ctx.session_options());
-  if (!index) return ctx.report(index.errors());
-  std::vector<std::vector<std::string>> rows{
-      {"plugin", "version", "tier", "status", "from", "file"}};
-  Diags why;
-  for (const PluginRow& r : index->rows) {
-    const std::string status = r.status == PluginStatus::ok         ? "ok"
-                               : r.status == PluginStatus::shadowed ? "shadowed by " + r.shadowed_by
-                                                                    : "refused";
-    const tn_descriptor& d = r.candidate.descriptor;
-    rows.push_back({d.id[0] ? d.id : r.name, d.version, std::string(plugin_host::tier_name(d.tier)),
-                    status, r.origin, r.file});
-    why.insert(why.end(), r.why.begin(), r.why.end());
-  }
-  say(table(rows));
-  for (Diag& d : why) d.severity = Severity::warning;
-  return ctx.report(why);
-}
-
-int inspect(Context& ctx, const std::string& path) {
-  const PluginRow r = inspect_plugin(path);
-  if (r.status == PluginStatus::refused) return ctx.report(r.why);
-  const tn_descriptor& d = r.candidate.descriptor;
-  const tn_fingerprint& f = d.fingerprint;
-  say(fmt::format(
-      "{}",
-      table({{"id", d.id},
-             {"version", d.version},
-             {"doc", d.doc},
-             {"tier", std::string(plugin_host::tier_name(d.tier))},
-             {"offers", plugin_host::kinds_text(d.kinds)},
-             {"built for", fmt::format("Tenon {}, ABI {}.{}, C API {} to {}", d.core_version,
-                                       d.abi_major, d.abi_minor, d.api_min, d.api_built)},
-             {"compiler", fmt::format("version {}, language {}", f.compiler_version, f.language)},
-             {"LLVM", d.llvm_major ? std::to_string(d.llvm_major) : "not used"},
-             {"licence", d.licence},
-             {"file", r.file}})));
-  return 0;
-}
-
 int validate_verb(Context& ctx, const std::string& pipeline, const std::string& board,
                   const std::vector<std::string>& set) {
-  LoadRequest load{pipeline, board, set, share_folders()};
+  const LoadRequest load{pipeline, board, set, share_folders(), true};
   auto config = load_pipeline(DiskFiles(), load);
   if (!config) return ctx.report(config.errors());
   SessionOptions options = ctx.session_options();
@@ -143,18 +102,6 @@ void add_pipeline(CLI::App& app, Context&) {
 }
 void add_board(CLI::App& app, Context&) {
   list_only(app, [] { print_names(board_names(DiskFiles(), share_folders())); });
-}
-
-void add_plugin(CLI::App& app, Context& ctx) {
-  app.require_subcommand(1);
-  app.add_subcommand("list", "Every plugin file on the search path; loads none")->callback([&ctx] {
-    list_plugins(ctx);
-  });
-  auto* i = app.add_subcommand("inspect",
-                               "One plugin file: its descriptor and fingerprint; loads nothing");
-  auto path = std::make_shared<std::string>();
-  i->add_option("FILE", *path, "Plugin file")->required();
-  i->callback([path, &ctx] { inspect(ctx, *path); });
 }
 
 void add_validate(CLI::App& app, Context& ctx) {

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "core/kit/isolated.h"
 #include "core/storage/judge.h"
 #include "core/support/files.h"
 
@@ -86,6 +87,18 @@ Result<ChosenPlanner> choose_planner(const Context& ctx, const std::string& name
     return none;
   }
   return c;
+}
+
+std::optional<Diag> crashes_when_loaded(const std::string& plugin,
+                                        const std::function<bool()>& load) {
+  const kit::Outcome loads = kit::run_isolated(std::chrono::seconds(20), [&] {
+    return load() ? std::string() : std::string("refused");  // by whom, the caller finds out
+  });
+  if (loads.returned) return std::nullopt;
+  return Diag{.code = 1014,
+              .loc = {plugin, 0, 0},
+              .what = "the plugin " + loads.text + " while it was loaded",
+              .fix = "nothing of a plugin may run before it is called: no static constructors"};
 }
 
 }  // namespace tenon::cli

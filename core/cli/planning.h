@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,11 @@ struct ChosenPlanner {
   const PlannerInfo* planner = nullptr;
 };
 Result<ChosenPlanner> choose_planner(const Context& ctx, const std::string& name);
+
+/// Runs `load` in a process of its own. TN1014 when that process did not outlive it: then nothing
+/// should be loaded here.
+std::optional<Diag> crashes_when_loaded(const std::string& plugin,
+                                        const std::function<bool()>& load);
 
 // Verbs of `tenon plan` that have files of their own.
 void add_plan_at(CLI::App& plan, Context& ctx);

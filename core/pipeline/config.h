@@ -77,6 +77,7 @@ struct LoadRequest {
   std::vector<std::string> set;  ///< KEY=VALUE, e.g. plan.tries=5, dtcm.capacity=64KiB, io=planned
   std::vector<std::string>
       share;  ///< folders with shipped pipelines, first wins; see share_folders()
+  bool board_too = false;  ///< `pipeline` may also be the name of a board
 };
 
 /// 2xxx. All errors, sorted by place, at most 20.

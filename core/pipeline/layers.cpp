@@ -22,14 +22,12 @@ class Loader {
   Loader(const Files& files, const LoadRequest& request) : files_(files), request_(request) {}
 
   Result<Layers> load() {
-    std::string path;
-    if (auto p = locate(request_.pipeline, "pipeline", "", {}))
-      path = *p;
-    else
-      return p.errors();
-    std::vector<YamlPtr> chain = extended(path);  // strongest first
+    auto path = locate(request_.pipeline, "pipeline", "", {});
+    if (!path && request_.board_too) path = locate_board(path.errors()[0]);
+    if (!path) return path.errors();
+    std::vector<YamlPtr> chain = extended(*path);  // strongest first
     if (!reader_.errors.empty()) return reader_.errors;
-    out_.path = path;
+    out_.path = *path;
     out_.is_board = chain.size() == 1 && only_board_keys(*chain[0]);
 
     std::vector<YamlPtr> weakest_first = defaults();
@@ -73,6 +71,17 @@ class Loader {
         .notes = {fmt::format("{}s that ship: {}", kind,
                               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))),
                   "a path has a '/' or ends in .yaml"}};
+  }
+
+  /// The board that the request's pipeline means; else `no_pipeline`, with what there is.
+  Result<std::string> locate_board(Diag no_pipeline) {
+    auto path = locate(request_.pipeline, "board", "", {});
+    if (path) return path;
+    const Diag& no_board = path.errors()[0];
+    no_pipeline.what = fmt::format("no pipeline or board is called '{}'", request_.pipeline);
+    if (no_pipeline.fix.empty()) no_pipeline.fix = no_board.fix;
+    no_pipeline.notes.insert(no_pipeline.notes.begin() + 1, no_board.notes[0]);
+    return no_pipeline;
   }
 
   /// A file's tree with its top level checked; null after an error.

@@ -291,10 +291,10 @@ Result<const FrontendInfo*> Session::frontend_for(std::string_view extension) {
   for (const PluginRow& r : impl_->index.rows)
     if (r.candidate.descriptor.kinds & TN_KIND_FRONTEND)
       out.insert(out.end(), r.why.begin(), r.why.end());
-  out.push_back(
-      {.code = 1012,
-       .what = fmt::format("no frontend reads files ending in '{}'", extension),
-       .notes = {known.empty() ? "no plugin offers a frontend" : "there are: " + joined(known)}});
+  known.emplace_back(".tir");  // Tenon's own
+  out.push_back({.code = 1012,
+                 .what = fmt::format("no frontend reads files ending in '{}'", extension),
+                 .fix = fmt::format("models that can be read end in {}", joined(known))});
   return out;
 }
 

@@ -6,6 +6,7 @@ files     missing files, folders for files and files for folders; output folders
 memory    sizes beyond every memory: a named error with the number of bytes, quickly
 onnx      declared types that are not computed, names given twice
 outputs   what -o may replace
+plugin    what `plugin inspect` tells
 plan      plans from files: pools, pins, wrong offsets, corrupt artefacts
 artefact  every number of program.json edited: a named error, or the right run
 profile   where the time goes: a table, JSON, a trace
@@ -69,8 +70,11 @@ def small_artefact(name="small"):
 
 
 def check_usage():
-    refused(["complie"], 2, "TN2152", "compile")
-    refused([], 2, "TN2152")
+    refused(["complie"], 2, "TN2152", "tenon: there is no verb 'complie'", "did you mean 'compile'?")
+    refused(["zzz", "x"], 2, "TN2152", "'zzz'", "verbs: fit, compile, run")
+    refused(["plan", "slove", "x.csv"], 2, "TN2152", "tenon plan: there is no verb 'slove'", "solve")
+    refused([], 2, "TN2152", "a verb is missing", "verbs: fit")
+    refused(["--no-such"], 2, "TN2152")
     refused(["run"], 2, "TN2152", "DIR")
     refused(["run", "x", "--no-such"], 2, "TN2152", "--no-such")
     refused(["run", "x", "--threads", "many"], 2, "TN2152", "--threads")
@@ -98,6 +102,10 @@ def check_files():
     for model in ("missing.onnx", "missing.tir"):
         for verb in (["fit"], ["compile", "-o", WORK / "never"]):
             refused([verb[0], WORK / model, *verb[1:]], 2, "TN7001" if model.endswith("onnx") else "TN2001", "path")
+    refused(["compile", folder, "-o", WORK / "never"], 2, "TN7001", "is a folder", "the model inside it")
+    refused(["compile", out, "-o", WORK / "never"], 2, "TN7001", "is an artefact", "tenon run")
+    refused(["compile", missing, "-o", WORK / "never"], 2, "TN2001", "path")
+    refused(["compile", file, "-o", WORK / "never"], 3, "TN1012", "end in .onnx, .tir")
     (WORK / "dir.onnx").mkdir()
     refused(["fit", WORK / "dir.onnx"], 2, "TN7001", "is a folder")
     refused(["run", missing], 2, "TN8001", "folder")
@@ -112,6 +120,16 @@ def check_files():
     refused(["plan", "solve", "b.csv", "--planner", "./nope.so"], 3, "TN1001", "nope.so", "check the path")
     (WORK / "empty.yaml").write_text("tenon: 1\nboard: host\nsteps: []\n")
     refused(["validate", WORK / "empty.yaml"], 2, "TN2107", "steps")
+    expect("boards/stm32h743.yaml: valid" in ok("validate", "stm32h743").stdout, "a board is found by its name")
+    ok("validate", "graph-cpu", "--board", "stm32h743")
+    refused(["validate", "stm32h734"], 2, "TN2111", "no pipeline or board is called", "did you mean 'stm32h743'?")
+    goal = WORK / "goal.yaml"
+    for word, right in (("fit", True), ("optimal", True), ("fitt", False)):
+        goal.write_text(f"tenon: 1\nextends: graph-cpu\nsteps: [import, infer-shapes, mark-views, fuse-ops, lower, {{plan: {{with: exact, goal: {word}}}}}]\n")
+        if right:
+            ok("compile", SMALL, "-p", goal, "-o", WORK / "goal")
+        else:
+            refused(["validate", goal], 2, "TN2105", "'fitt', allowed are optimal, fit", "did you mean 'fit'?")
     npy_files()
     # A link as output: the folder that it names is replaced, the link stays.
     real, link = WORK / "real", WORK / "link"
@@ -249,6 +267,15 @@ def check_plan():
     pins.write_text("id,lower,upper,size,offset\na,0,2,64,64\nb,1,3,64,\n")
     expect("1 token pinned by column offset" in ok("plan", "solve", pins).stdout, "solve says what is pinned")
     expect("pinned" not in ok("plan", "solve", csv, *pools).stdout, "and nothing else")
+    pins.write_text("id,lower,upper,size,offset\na,0,2,32,64\nb,1,3,64,0\n")
+    placed.write_text("id,lower,upper,size,offset\na,0,2,64,64\nb,1,3,64,0\n")
+    refused(["plan", "check", pins, placed], 1, "TN4012", "'a': its size is 64, in the request 32")
+    r = tenon("plan", "check", pins, placed)
+    expect("p.csv:2:1" in r.stderr, f"the row is named: {r.stderr}")
+    check_claims()
+    refused(["plan", "merge", f"={pins}", "-o", WORK / "merged.json"], 1, "TN4431", "model 1 has no name", "NAME=FILE")
+    (WORK / "none.csv").write_text("id,lower,upper,size\n")
+    expect("0 tokens placed" in ok("plan", "solve", "none.csv").stdout, "a request without buffers is planned")
     out = small_artefact()
     for name in ("request.json", "plan.json"):
         good = (out / name).read_text()
@@ -264,6 +291,45 @@ def check_plan():
                 expect(named, f"plan {verb[0]} with {name} = {text[:20]!r}: exit {r.returncode}, {r.stderr[:300]}")
         (out / name).write_text(good)
     ok("plan", "show", out)
+
+
+def check_claims():
+    """What a plan or a request says of itself is proved, refused, or told as a claim."""
+    request, planned = WORK / "claims.json", WORK / "claims_plan.json"
+    asked = {"tenon_request": 1, "pools": [{"id": "ram"}], "tokens": [
+        {"name": name, "size": 8, "align": 16, "live": [0, 2]} for name in "ab"]}
+    request.write_text(json.dumps(asked))
+    ok("plan", "solve", request, "--planner", "exact", "-o", planned)
+    plan = json.loads(planned.read_text())
+    pool = plan["pools"][0]
+    expect(plan["optimal"] and pool["peak"] == 24 and pool["bound"] == 16, f"exact proves 24 bytes: {plan}")
+    shown = ok("plan", "check", request, planned).stdout
+    expect("claimed optimal by its planner, not checked" in shown, f"a claim is told as one: {shown}")
+    pool["bound"] = 24
+    planned.write_text(json.dumps(plan))
+    refused(["plan", "check", request, planned], 1, "TN4011", "24 bytes at least; 16 are proved")
+    pool.update(bound=16, peak=23)
+    planned.write_text(json.dumps(plan))
+    refused(["plan", "check", request, planned], 1, "TN4011", "peaks at 23 bytes, its slots reach 24")
+    asked["pools"][0].update(base=2**64 - 16, capacity=64)
+    request.write_text(json.dumps(asked))
+    refused(["plan", "solve", request], 1, "TN4114", "64 bytes from address 18446744073709551600")
+
+
+def check_plugin():
+    text = ok("plugin", "inspect", "greedy").stdout
+    expect(re.search(r"dives +int +32 +1\.\.1000000 +at most so many", text), f"options as text: {text}")
+    shown = json.loads(ok("plugin", "inspect", "tenon.exact", "--json").stdout)
+    goal = next(o for o in shown["offers"][0]["options"] if o["key"] == "goal")
+    expect(goal["type"] == "optimal|fit" and goal["default"] == "optimal" and "peak" in goal["doc"], f"options as JSON: {goal}")
+    expect(shown["offers"][0]["kind"] == "planner" and shown["id"] == "tenon.exact", f"what it offers: {shown}")
+    file = shown["file"]
+    expect(json.loads(ok("plugin", "inspect", file, "--json").stdout) == shown, "by its file")
+    expect("option" not in ok("plugin", "inspect", file, "--no-load").stdout, "--no-load knows no options")
+    passes = json.loads(ok("plugin", "inspect", "tenon-passes", "--json").stdout)
+    fuse = next(o for o in passes["offers"] if o["id"] == "tenon.fuse-ops")
+    expect(any(o["key"] == "max_nodes" and o["range"] for o in fuse["options"]), f"options of passes: {fuse}")
+    refused(["plugin", "inspect", "no-such"], 3, "TN1002")
 
 
 def check_artefact():

@@ -25,9 +25,19 @@ Status check_shapes(const Compilation& c, const Module& m) {
   return {};
 }
 
+Diag is_folder(const std::string& model) {
+  const bool artefact = DiskFiles().exists(join_path(model, "program.json"));
+  return {.code = 7001,
+          .loc = {model, 0, 0},
+          .what = artefact ? "is an artefact, which is compiled already"
+                           : "is a folder, a model is a file",
+          .fix = artefact ? "`tenon run` runs it" : "name the model inside it"};
+}
+
 }  // namespace
 
 Status step_import(Compilation& c, const Step& step) {
+  if (std::error_code ec; std::filesystem::is_directory(c.model, ec)) return is_folder(c.model);
   const std::string extension = std::filesystem::path(c.model).extension().string();
   if (extension == ".tir") {
     auto text = DiskFiles().read(c.model);
@@ -45,7 +55,10 @@ Status step_import(Compilation& c, const Step& step) {
   }
   auto frontend = step.use.with.empty() ? c.session.frontend_for(extension)
                                         : c.session.frontend(step.use.with, step.use.with_loc);
-  if (!frontend) return frontend.errors();
+  if (!frontend) {
+    auto there = DiskFiles().read(c.model);
+    return there ? frontend.errors() : there.errors();
+  }
   c.frontend = (*frontend)->id;
   auto m = (*frontend)->import({c.model, c.shapes, c.session.ops(), step.use.options});
   if (!m) return m.errors();
