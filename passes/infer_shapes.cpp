@@ -7,6 +7,29 @@
 namespace tenon::passes {
 namespace {
 
+/// What stays symbolic: its first value, and the symbols that it needs.
+void refuse_unknown(const Module& m, Diags& errors) {
+  std::vector<std::string> names;
+  for (const SymbolInfo& s : m.symbols) names.push_back(s.name);
+  const auto check = [&](const Node& n) {
+    for (const NodeResult& r : n.results)
+      if (!r.type.is_static() && errors.empty())
+        errors.push_back(
+            {.code = 4202,
+             .loc = n.loc,
+             .what = "the size of `" + (r.name.empty() ? std::string("a value") : r.name) + "`, " +
+                     to_string(r.type, &names) + ", is not known before the run",
+             .fix =
+                 "give every symbolic dimension a number: `--shape` for inputs of an ONNX model, "
+                 "in the text form itself for others"});
+  };
+  for (const Function& f : m.functions)
+    for_each_body(f, [&](const Body& b) {
+      if (b.entry) check(*b.entry);
+      for (const Node* n : b.nodes) check(*n);
+    });
+}
+
 /// Before: %1 = relu(%0) : f32[s0]   After, when %0 is f32[4]: %1 = relu(%0) : f32[4]
 /// Cost: one walk, O(nodes); allocates only for nodes whose types change.
 /// Not here: shapes that depend on data (the frontend folds what it can; the rest is refused
@@ -33,6 +56,7 @@ Status run(Module& m, PassContext& ctx) {
   };
   rewrite(m, std::span(&again, 1));
   ctx.count("types changed", changed);
+  if (errors.empty()) refuse_unknown(m, errors);
   return errors;
 }
 

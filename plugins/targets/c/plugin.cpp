@@ -57,9 +57,11 @@ tenon::Status check(std::span<const tenon::tir::Kernel* const> kernels,
     if (why.empty() && !symbols.insert(k->symbol).second)
       why = "another kernel has the same symbol";
     if (!why.empty())
-      errors.push_back({.code = 6103,
-                        .what = fmt::format("target '{}' cannot compile kernel '{}': {}", f.id,
-                                            k->symbol, why)});
+      errors.push_back(
+          {.code = 6103,
+           .what = fmt::format("target '{}' cannot compile kernel '{}': {}", f.id, k->symbol, why),
+           .fix = "report it to the lowering's author with the kernel (`--print-after "
+                  "lower`)"});
   }
   return errors;
 }

@@ -106,7 +106,8 @@ Result<ObjectBytes> compile_module(llvm::Module& m, llvm::TargetMachine& machine
   if (!error.empty())
     return Diag{
         .code = 6103,
-        .what = fmt::format("LLVM cannot compile kernel '{}': {}", m.getModuleIdentifier(), error)};
+        .what = fmt::format("LLVM cannot compile kernel '{}': {}", m.getModuleIdentifier(), error),
+        .fix = "choose another `cpu`, and report it with the kernel (`--print-after lower`)"};
   ObjectBytes bytes(out.size());
   std::memcpy(bytes.data(), out.data(), out.size());
   return bytes;

@@ -20,7 +20,11 @@ Result<ObjectBytes> compile_kernel(const tir::Kernel& k, const TargetFacts& fact
   if (std::string why = refuse(k, facts); !why.empty())
     return Diag{
         .code = 6103,
-        .what = fmt::format("target '{}' cannot compile kernel '{}': {}", facts.id, k.symbol, why)};
+        .what = fmt::format("target '{}' cannot compile kernel '{}': {}", facts.id, k.symbol, why),
+        .fix = fmt::format("where the cpu lacks something, choose one that has it "
+                           "(`targets.{}.cpu`); else report it to the lowering's author with the "
+                           "kernel (`--print-after lower`)",
+                           facts.id)};
   llvm::LLVMContext context;
   const std::unique_ptr<llvm::Module> m = emit(k, facts, context);
   return compile_module(*m, machine);
@@ -61,7 +65,11 @@ Result<std::vector<std::byte>> compile(std::span<const tir::Kernel* const> kerne
   std::set<std::string_view> symbols;
   for (const tir::Kernel* k : kernels)
     if (!symbols.insert(k->symbol).second)
-      return Diag{.code = 6103, .what = fmt::format("two kernels have the symbol '{}'", k->symbol)};
+      return Diag{.code = 6103,
+                  .what = fmt::format("two kernels have the symbol '{}'", k->symbol),
+                  .fix =
+                      "report it to the lowering's author with the kernels (`--print-after "
+                      "lower`)"};
   auto objects = compile_all(kernels, facts, threads);
   if (!objects) return objects.errors();
   if (objects->empty()) {
