@@ -3,10 +3,13 @@
 
 tour    every command of every `sh tour` block runs and exits 0
 yaml    every YAML block that is a whole file (begins with `tenon: 1`) passes `tenon validate`
+codes   every example of a page of a code brings the code about, with the words that the page quotes; every code of storage
+        has an example or a test that plants it, and a row in storage-plan.md
+fields  storage-plan.md names every field of request and plan, and every member of tenon/c/planner.h
 links   every relative link of every Markdown file leads somewhere
 rooms   every room has a README of at most 80 lines; every pass says Before, After, Cost
 """
-import os, pathlib, re, subprocess, sys, tempfile
+import json, os, pathlib, re, subprocess, sys, tempfile
 
 root, build, check = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 tenon = build / "bin" / "tenon"
@@ -20,8 +23,28 @@ def documents():
                 yield p
 
 
+def fences(text):
+    """(info, content) of each fenced block."""
+    info, lines = None, []
+    for line in text.splitlines():
+        if info is None and line.startswith("```"):
+            info, lines = line[3:], []
+        elif line.startswith("```"):
+            yield info, "".join(f"{l}\n" for l in lines)
+            info = None
+        else:
+            lines.append(line)
+
+
 def blocks(text, info):
-    return re.findall(r"^```" + info + r"\n(.*?)^```", text, re.M | re.S)
+    return [content for i, content in fences(text) if i == info]
+
+
+def write_files(text, where):
+    """A block that begins "```LANGUAGE FILE" is that file."""
+    for info, content in fences(text):
+        if re.fullmatch(r"\w+ [\w-]+\.\w+", info):
+            (where / info.split()[1]).write_text(content)
 
 
 def tour():
@@ -33,6 +56,7 @@ def tour():
         for doc in documents():
             commands = [c for b in blocks(doc.read_text(), "sh tour") for c in b.splitlines()]
             where = pathlib.Path(tempfile.mkdtemp(dir=top))
+            write_files(doc.read_text(), where)
             for line in commands:
                 n += 1
                 command = re.split(r"\s{2,}#|^#", line)[0].strip()
@@ -63,6 +87,71 @@ def yaml():
         bad.append("no YAML block found: the check looks in the wrong place")
 
 
+def run_example(page, text):
+    """What the commands of the page print, in a folder with its files."""
+    out = ""
+    with tempfile.TemporaryDirectory() as where:
+        write_files(text, pathlib.Path(where))
+        for command in "".join(blocks(text, "sh example")).splitlines():
+            command = command.replace("PREFIX/include", f"{root}/sdk/include")
+            env = dict(os.environ, PATH=f"{build}/bin:{os.environ['PATH']}")
+            r = subprocess.run(["bash", "-c", command], cwd=where, env=env, capture_output=True, text=True, timeout=120)
+            out += r.stdout + r.stderr
+    return out
+
+
+def codes():
+    n, rows = 0, []
+    for page in sorted((root / "sdk/docs/errors").glob("TN*.md")):
+        text, code = page.read_text(), page.stem
+        if blocks(text, "sh example"):
+            n += 1
+            out = run_example(page, text)
+            quoted = [line.strip() for b in blocks(text, "") for line in b.splitlines()]
+            for wanted in [f"[{code}]", *quoted]:
+                if wanted not in out:
+                    bad.append(f"{page.name}: the example does not print '{wanted}' but\n{out.strip()[:1500]}")
+                    break
+        elif code.startswith("TN4"):
+            planted = re.search(r"Planted in `(tests/[\w/.]+)`", text)
+            if not planted or code[2:] not in (root / planted[1]).read_text():
+                bad.append(f"{page.name}: neither an example (```sh example) nor a test that plants the code")
+        if code.startswith("TN4"):
+            rows.append(f"| [{code}](errors/{page.name}) | {text.splitlines()[0].split(': ', 1)[1]} |")
+    for row in rows:
+        if row not in (root / "sdk/docs/storage-plan.md").read_text().splitlines():
+            bad.append(f"storage-plan.md has no row '{row}'")
+    if n < 40:
+        bad.append(f"only {n} examples found: the check looks in the wrong place")
+
+
+def fields():
+    page = (root / "sdk/docs/storage-plan.md").read_text()
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)))))
+    wanted = set()
+
+    def walk(schema):
+        wanted.update(schema.get("properties", {}))
+        for x in schema.values():
+            for y in x if isinstance(x, list) else [x]:
+                if isinstance(y, dict):
+                    walk(y)
+
+    for name in ("request", "plan"):
+        walk(json.loads((root / f"sdk/docs/schema/{name}.schema.json").read_text()))
+    header = re.sub(r"/\*.*?\*/", "", (root / "sdk/include/tenon/c/planner.h").read_text(), flags=re.S)
+    for body in re.findall(r"typedef struct[^{]*\{(.*?)\}", header, re.S):
+        for member in body.split(";"):
+            function = re.search(r"\(\*(\w+)\)", member)
+            names = [function[1]] if function else [re.search(r"(\w+)\s*$", part)[1] for part in member.split(",") if part.strip()]
+            wanted.update(names)
+    wanted.update(re.findall(r"\bTN_[A-Z]+\b", re.search(r"^enum \{(.*?)\}", header, re.M | re.S)[1]))
+    for name in sorted(wanted - words):
+        bad.append(f"storage-plan.md does not name '{name}'")
+    if len(wanted) < 60:
+        bad.append(f"only {len(wanted)} fields found: the check looks in the wrong place")
+
+
 def links():
     for doc in documents():
         prose = re.sub(r"^```.*?^```", "", doc.read_text(), flags=re.M | re.S)
@@ -86,6 +175,6 @@ def rooms():
                 bad.append(f"passes/{p.name} does not say '{word}'")
 
 
-{"tour": tour, "yaml": yaml, "links": links, "rooms": rooms}[check]()
+{"tour": tour, "yaml": yaml, "codes": codes, "fields": fields, "links": links, "rooms": rooms}[check]()
 print("\n".join(bad) or f"docs {check}: ok")
 sys.exit(bool(bad))
