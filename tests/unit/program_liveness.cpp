@@ -392,7 +392,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "liveness: modules that are not lowered, sizes that are not known, loops: refused by name") {
+    "liveness: modules that are not lowered, sizes that are not known (F25), loops: refused by "
+    "name") {
   const auto refuse = [](Module m, int code, const std::string& word) {
     auto v = storage_values(m, {});
     REQUIRE_FALSE(v);

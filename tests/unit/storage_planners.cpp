@@ -75,7 +75,8 @@ TEST_CASE("storage planners: 10000 random requests are solved right by both") {
   CHECK(shared > 50);
 }
 
-TEST_CASE("storage planners: the same plan for every permutation, every run, and longer elements") {
+TEST_CASE(
+    "storage planners: the same plan for every permutation, every run, and longer elements (F24)") {
   Rng rng(11);
   for (int k = 0; k < 300; ++k) {
     const StorageRequest raw = random_request(rng, {.tokens = 20, .pools = 3});
@@ -99,36 +100,41 @@ TEST_CASE("storage planners: the same plan for every permutation, every run, and
 }
 
 TEST_CASE("storage planners: faults seen in planners in use") {
-  SUBCASE("over capacity is refused whatever the order") {
-    const Status s =
-        check_request(request({{"A", 0, 3, 60}, {"B", 0, 3, 30}, {"C", 0, 3, 20}}, 100));
-    CHECK(first_code(s.errors()) == 4105);
+  SUBCASE("over capacity is refused whatever the order (F01)") {
+    std::vector<Token> tokens{{"A", 0, 3, 60}, {"B", 0, 3, 30}, {"C", 0, 3, 20}};
+    Status s;
+    for (int order = 0; order < 6; ++order) {
+      std::ranges::next_permutation(tokens, {}, &Token::id);
+      s = check_request(request(tokens, 100));
+      CHECK(first_code(s.errors()) == 4105);
+    }
     CHECK(text(s).find("110 bytes must be there in step 0, capacity 100: 10 bytes too many") !=
           std::string::npos);
     CHECK(text(s).find("'A', 60 bytes") != std::string::npos);
   }
-  SUBCASE("a neighbour's alignment is kept") {
+  SUBCASE("a neighbour's alignment is kept (F02)") {
     const auto r = prepared(request({{"A", 0, 2, 33, 1}, {"B", 0, 2, 16, 16}}));
     const auto s = run(r, "greedy");
     CHECK(slot_of(r, s->plan, "B").offset % 16 == 0);
     CHECK(peak(r, "greedy") <= peak(r, "naive"));
+    CHECK(peak(r, "exact") == 49);
   }
-  SUBCASE("a hole below is used") {
+  SUBCASE("a hole below is used (F03)") {
     CHECK(peak(prepared(request({{"A", 0, 2, 40}, {"B", 1, 4, 40}, {"D", 3, 5, 30}}, 80)),
                "greedy") == 80);
   }
-  SUBCASE("an empty lifetime is one step") {
+  SUBCASE("an empty lifetime is one step (F12)") {
     const auto r = prepared(request({{"dead", 1, 1, 64}, {"y", 1, 3, 64}}));
     CHECK(peak(r, "greedy") == 128);
   }
-  SUBCASE("a pin is placed before what could take its bytes") {
+  SUBCASE("a pin is placed before what could take its bytes (F18)") {
     const auto r = prepared(request({{"big", 0, 3, 60}, {"pin", 1, 2, 40, 1, 0}}, 100));
     const auto s = run(r, "greedy");
     REQUIRE(s);
     CHECK(slot_of(r, s->plan, "pin").offset == 0);
     CHECK(slot_of(r, s->plan, "big").offset == 40);
   }
-  SUBCASE("feasible at the bound although the first order fails") {
+  SUBCASE("feasible at the bound although the first order fails (F23)") {
     CHECK(peak(prepared(request({{"b1", 0, 3, 4},
                                  {"b2", 3, 9, 4},
                                  {"b3", 0, 9, 4},
@@ -137,11 +143,11 @@ TEST_CASE("storage planners: faults seen in planners in use") {
                                 12)),
                "greedy") == 12);
   }
-  SUBCASE("sizes past 32 bits") {
+  SUBCASE("sizes past 32 bits (F27)") {
     CHECK(peak(prepared(request({{"a", 0, 2, 3000000000}, {"b", 0, 2, 3000000000}})), "greedy") ==
           6000000000);
   }
-  SUBCASE("half-open: the end of one is free for the next") {
+  SUBCASE("half-open: the end of one is free for the next (F34)") {
     CHECK(peak(prepared(request({{"a", 0, 3, 8}, {"b", 3, 5, 8}})), "greedy") == 8);
     CHECK(peak(prepared(request({{"a", 0, 4, 8}, {"b", 3, 6, 8}})), "greedy") == 16);
   }
