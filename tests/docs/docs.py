@@ -87,17 +87,17 @@ def yaml():
         bad.append("no YAML block found: the check looks in the wrong place")
 
 
-def run_example(page, text):
-    """What the commands of the page print, in a folder with its files."""
-    out = ""
+def run_example(text):
+    """What the commands of the page print, in a folder with its files, and the last one's exit code."""
+    out, code = "", 0
     with tempfile.TemporaryDirectory() as where:
         write_files(text, pathlib.Path(where))
         for command in "".join(blocks(text, "sh example")).splitlines():
             command = command.replace("PREFIX/include", f"{root}/sdk/include")
             env = dict(os.environ, PATH=f"{build}/bin:{os.environ['PATH']}")
             r = subprocess.run(["bash", "-c", command], cwd=where, env=env, capture_output=True, text=True, timeout=120)
-            out += r.stdout + r.stderr
-    return out
+            out, code = out + r.stdout + r.stderr, r.returncode
+    return out, code
 
 
 def codes():
@@ -106,7 +106,9 @@ def codes():
         text, code = page.read_text(), page.stem
         if blocks(text, "sh example"):
             n += 1
-            out = run_example(page, text)
+            out, exit_code = run_example(text)
+            if exit_code != {"1": 3, "2": 2}.get(code[2], 1):
+                bad.append(f"{page.name}: the example ends with exit code {exit_code}")
             quoted = [line.strip() for b in blocks(text, "") for line in b.splitlines()]
             for wanted in [f"[{code}]", *quoted]:
                 if wanted not in out:
