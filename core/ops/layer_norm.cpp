@@ -46,16 +46,17 @@ Status layer_norm_compute(const OpContext& c, te::Builder& b) {
     return b.reduce(te::Fold::sum, reduce_axes(tail), [&](auto r) { return x(joined(i, r)); }) /
            count;
   });
-  T var = b.stage("var", rows, [&](auto i) {
-    return b.reduce(te::Fold::sum, reduce_axes(tail), [&](auto r) {
+  T scale = b.stage("scale", rows, [&](auto i) {
+    E squares = b.reduce(te::Fold::sum, reduce_axes(tail), [&](auto r) {
       E d = x(joined(i, r)) - mean(i);
       return d * d;
-    }) / count;
+    });
+    E variance = squares / count + b.imm(x.dtype(), c.real("epsilon"));
+    return b.imm(x.dtype(), 1) / te::unary(ScalarOp::sqrt, variance);
   });
   b.output(b.stage("out", shape, [&](auto i) {
     auto row = i.subspan(0, rows.size());
-    E deviation = te::unary(ScalarOp::sqrt, var(row) + b.imm(x.dtype(), c.real("epsilon")));
-    E y = (x(i) - mean(row)) / deviation;
+    E y = (x(i) - mean(row)) * scale(row);
     if (b.n_inputs() > 1) y = y * load_broadcast(b.input(1), i);
     return b.n_inputs() > 2 ? y + load_broadcast(b.input(2), i) : y;
   }));
@@ -69,8 +70,8 @@ OpDef layer_norm() {
   d.name = "layer_norm";
   d.doc =
       "Layer normalisation over the axes from `axis` on, operands x, scale, bias: out[i, k] = "
-      "(x[i, k] - mean[i]) / "
-      "sqrt(var[i] + epsilon) * scale[k] + bias[k].";
+      "(x[i, k] - mean[i]) * "
+      "(1 / sqrt(var[i] + epsilon)) * scale[k] + bias[k].";
   d.min_operands = 1;
   d.max_operands = 3;
   d.attrs = {{"axis", AttrKind::integer, "first axis that is normalised", std::int64_t{-1}},

@@ -63,11 +63,11 @@ class Interpreter {
   }
 
   Lanes fold(const tir::Expr& e) {
-    const Lanes& v = memo_[e.args[0]];
-    Lane acc = v[0];
-    for (std::size_t l = 1; l < v.size(); ++l)
-      acc = interpret_scalar(e.op, e.type.dtype, e.type.dtype, acc, v[l], 0);
-    return {acc};
+    Lanes v = memo_[e.args[0]];
+    for (std::size_t n = v.size(); n > 1; n -= n / 2)
+      for (std::size_t l = 0; l < n / 2; ++l)
+        v[l] = interpret_scalar(e.op, e.type.dtype, e.type.dtype, v[l], v[l + n - n / 2], 0);
+    return {v[0]};
   }
 
   Lanes expression(const tir::Expr& e) {

@@ -29,16 +29,23 @@ Status normalise(const OpContext& c, te::Builder& b, bool logarithm) {
   T top = b.stage("max", rest, [&](auto i) {
     return b.reduce(te::Fold::max, along, [&](auto r) { return x(with(i, r[0])); });
   });
-  T sum = b.stage("sum", rest, [&](auto i) {
-    return b.reduce(te::Fold::sum, along,
-                    [&](auto r) { return te::unary(ScalarOp::exp, x(with(i, r[0])) - top(i)); });
+  auto shifted = [&](std::span<const E> i) { return x(i) - top(without(i)); };
+  if (logarithm) {
+    T log_sum = b.stage("log_sum", rest, [&](auto i) {
+      return te::unary(ScalarOp::log, b.reduce(te::Fold::sum, along, [&](auto r) {
+        return te::unary(ScalarOp::exp, x(with(i, r[0])) - top(i));
+      }));
+    });
+    b.output(b.stage("out", shape, [&](auto i) { return shifted(i) - log_sum(without(i)); }));
+    return {};
+  }
+  // The exponentials are computed once; one division per row.
+  T e = b.stage("exp", shape, [&](auto i) { return te::unary(ScalarOp::exp, shifted(i)); });
+  T scale = b.stage("scale", rest, [&](auto i) {
+    return b.imm(x.dtype(), 1) /
+           b.reduce(te::Fold::sum, along, [&](auto r) { return e(with(i, r[0])); });
   });
-  b.output(b.stage("out", shape, [&](auto i) {
-    const auto row = without(i);
-    E shifted = x(i) - top(row);
-    return logarithm ? shifted - te::unary(ScalarOp::log, sum(row))
-                     : te::unary(ScalarOp::exp, shifted) / sum(row);
-  }));
+  b.output(b.stage("out", shape, [&](auto i) { return e(i) * scale(without(i)); }));
   return {};
 }
 

@@ -61,6 +61,7 @@ class Math {
   }
 
   ExprId exp(ExprId x);
+  ExprId exp_near(ExprId x);
   ExprId log(ExprId x);
   ExprId tanh(ExprId x);
   ExprId sigmoid(ExprId x);
@@ -78,9 +79,16 @@ class Math {
   DType t_;
 };
 
-/// x = n ln 2 + r; the power of two is applied in two steps, so that denormal results round once.
-ExprId Math::exp(ExprId x0) {
-  const ExprId x = op(ScalarOp::min, k(90), op(ScalarOp::max, k(-110), x0));
+/// Where the result is 0 whatever the rounding, e^0 is computed and dropped: products that
+/// underflow take hundreds of cycles, and masked elements of a softmax are of that kind.
+ExprId Math::exp(ExprId x) {
+  const ExprId gone = test(ScalarOp::lt, x, k(-104));
+  return pick(gone, k(0), exp_near(pick(gone, k(0), op(ScalarOp::min, k(90), x))));
+}
+
+/// e^x for -104 <= x <= 90. x = n ln 2 + r; the power of two is applied in two steps, so that
+/// denormal results round once.
+ExprId Math::exp_near(ExprId x) {
   const ExprId magic = k(12582912.0);  // 1.5 * 2^23: the sum's last bits are the rounded integer
   const ExprId shifted = fma(x, k(1.44269504088896341), magic);
   const ExprId n = sub(shifted, magic);
@@ -120,7 +128,8 @@ ExprId Math::log(ExprId x0) {
 
 ExprId Math::tanh(ExprId x) {
   const ExprId a = abs(x), z = mul(x, x);
-  const ExprId large = sub(k(1), div(k(2), add(exp(add(a, a)), k(1))));
+  const ExprId twice = op(ScalarOp::min, k(90), add(a, a));
+  const ExprId large = sub(k(1), div(k(2), add(exp_near(twice), k(1))));
   ExprId small = poly(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
                           -3.33332819422e-1});
   small = fma(mul(small, z), x, x);
@@ -140,7 +149,7 @@ ExprId Math::erf(ExprId x) {
   r = fma(r, t, k(-6.34846687e-1));
   r = fma(r, t, k(-1.28717512e-1));
   r = fma(r, t, neg(t));
-  const ExprId large = signed_as(sub(k(1), exp(r)), x);
+  const ExprId large = signed_as(sub(k(1), exp_near(r)), x);
   const ExprId p = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
                             -3.76125336e-1, 1.28379166e-1});
   return pick(test(ScalarOp::le, t, k(0.927734375)), fma(p, x, x), large);

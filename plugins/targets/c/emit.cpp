@@ -155,13 +155,13 @@ class KernelPrinter {
   }
 
   std::string fold(const tir::Expr& e) {
-    const Texts& all = texts_[e.args[0]];
-    std::string acc = all[0];
-    for (std::size_t l = 1; l < all.size(); ++l) {
-      const std::string pair[] = {acc, all[l]};
-      acc = ops_.print(e.op, e.type.dtype, e.type.dtype, pair);
-    }
-    return acc;
+    Texts all = texts_[e.args[0]];
+    for (std::size_t n = all.size(); n > 1; n -= n / 2)
+      for (std::size_t l = 0; l < n / 2; ++l) {
+        const std::string pair[] = {all[l], all[l + n - n / 2]};
+        all[l] = ops_.print(e.op, e.type.dtype, e.type.dtype, pair);
+      }
+    return all[0];
   }
 
   std::string lane(tir::ExprId id, unsigned l) {

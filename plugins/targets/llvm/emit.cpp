@@ -200,14 +200,25 @@ class KernelEmitter {
 
   V fold(const tir::Expr& e) {
     V all = memo_[e.args[0]];
-    const unsigned lanes = k_.exprs[e.args[0]].type.lanes;
-    if (lanes == 1) return all;
-    V acc = b_.CreateExtractElement(all, std::uint64_t{0});
-    for (std::uint64_t l = 1; l < lanes; ++l) {
-      const V pair[] = {acc, b_.CreateExtractElement(all, l)};
-      acc = ops_.emit(e.op, e.type, e.type, pair);
+    int n = k_.exprs[e.args[0]].type.lanes;
+    if (n == 1) return all;
+    while (n > 2) {
+      const int half = (n + 1) / 2;
+      llvm::SmallVector<int, 32> low, high, rest;
+      for (int l = 0; l < half; ++l) {
+        low.push_back(l);
+        high.push_back(half + l < n ? half + l : -1);
+        rest.push_back(half + l < n ? l : half + l);  // a lane in the middle waits
+      }
+      const V pair[] = {b_.CreateShuffleVector(all, low), b_.CreateShuffleVector(all, high)};
+      const tir::Type type{e.type.dtype, static_cast<std::uint16_t>(half)};
+      all = ops_.emit(e.op, type, type, pair);
+      if (n % 2 != 0) all = b_.CreateShuffleVector(all, pair[0], rest);
+      n = half;
     }
-    return acc;
+    const V last[] = {b_.CreateExtractElement(all, std::uint64_t{0}),
+                      b_.CreateExtractElement(all, std::uint64_t{1})};
+    return ops_.emit(e.op, e.type, e.type, last);
   }
 
   V value(tir::ExprId id) { return id == tir::none ? nullptr : memo_[id]; }

@@ -42,8 +42,8 @@ enum class Kind : std::uint8_t {
   ramp,       // args[0] + lane * `i`; integer
   scalar,  // `op`, lane by lane, of operands with equal lanes. No transcendentals: lowering expands
            // them
-  fold_lanes,  // `op` in {add, mul, min, max} over the lanes of args[0], in order ((l0 op l1) op
-               // l2) ...; scalar
+  fold_lanes,  // `op` in {add, mul, min, max}: of n lanes, the last n / 2 are folded onto the first
+               // n / 2 lane by lane (of odd n the one between waits), until one is left; scalar
 };
 /// load: index counts elements of the buffer.
 ///  - scalar index, lanes 1: one element. Scalar index, lanes L: elements index + lane * `i` (`i` =
@@ -81,7 +81,7 @@ enum class StmtKind : std::uint8_t {
   store,  // buffer[index .. + lanes * stride] = value, where mask (if any); index and stride as for
           // load
   loop,   // for var in [begin, end) step `step` (> 0, an immediate): body. Not unrolled by anyone.
-         // Bounds are evaluated once, before the first trip; afterwards the variable is not read
+          // Bounds are evaluated once, before the first trip; afterwards the variable is not read
   branch,  // if value (boolean scalar): body, else other
 };
 struct Stmt {
