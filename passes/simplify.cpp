@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "tenon/op.h"
 #include "tenon/pass.h"
@@ -47,8 +48,15 @@ struct Names {
         transpose(t.at("transpose")),
         concat(t.at("concat")),
         pad(t.at("pad")),
-        full(t.at("full")) {}
-  OpId add, sub, mul, div, identity, cast, relu, reshape, transpose, concat, pad, full;
+        full(t.at("full")),
+        pow(t.at("pow")),
+        sqrt(t.at("sqrt")),
+        reduce_mean(t.at("reduce_mean")),
+        layer_norm(t.at("layer_norm")),
+        gather(t.at("gather")),
+        slice(t.at("slice")) {}
+  OpId add, sub, mul, div, identity, cast, relu, reshape, transpose, concat, pad, full, pow, sqrt,
+      reduce_mean, layer_norm, gather, slice;
 };
 
 bool is_zeros(const Names& op, Value v) {
@@ -132,6 +140,106 @@ std::vector<Value> concat_zeros(const Names& op, Builder& b, const Node& n) {
   return {};
 }
 
+// pow(x, 1) -> x ; pow(x, 2) -> x * x ; pow(x, 3) -> x * x * x, when the shape stays.
+std::vector<Value> small_power(const Names& op, Builder& b, const Node& n) {
+  if (n.op != op.pow || n.results[0].type != n.operands[0].type()) return {};
+  const Value x = n.operands[0];
+  const Constant exponent = constant_of(n.operands[1]);
+  if (all_elements(exponent, 1)) return {x};
+  if (all_elements(exponent, 2)) return {b.make(op.mul, {x, x}, {}, n.loc)};
+  if (!all_elements(exponent, 3)) return {};
+  return {b.make(op.mul, {b.make(op.mul, {x, x}, {}, n.loc), x}, {}, n.loc)};
+}
+
+/// The number that all elements of an f32 or f64 constant are.
+std::optional<double> number_of(Value v) {
+  const Constant c = constant_of(v);
+  if (!c || c->bytes.empty() || !is_float(c->type.dtype)) return std::nullopt;
+  double x = 0;
+  if (c->type.dtype == DType::f64) {
+    std::memcpy(&x, c->bytes.data(), sizeof x);
+  } else if (c->type.dtype == DType::f32) {
+    float f = 0;
+    std::memcpy(&f, c->bytes.data(), sizeof f);
+    x = static_cast<double>(f);
+  } else {
+    return std::nullopt;
+  }
+  return all_elements(c, x) ? std::optional(x) : std::nullopt;
+}
+
+/// The first of the last axes that `n`, a mean with kept axes, is taken over; they lie side by
+/// side.
+std::optional<std::int64_t> tail_of(const Names& op, const Node& n) {
+  if (n.op != op.reduce_mean || !n.attrs.get_or("keepdims", false)) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(n.results[0].type.rank());
+  auto axes = *n.attrs.get<std::vector<std::int64_t>>("axes");
+  for (std::int64_t& a : axes) a += a < 0 ? rank : 0;
+  std::ranges::sort(axes);
+  const std::int64_t first = axes.empty() ? 0 : axes[0];
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    if (axes[k] != first + static_cast<std::int64_t>(k)) return std::nullopt;
+  const bool to_the_end = axes.empty() || axes.back() == rank - 1;
+  return to_the_end && rank > 0 ? std::optional(first) : std::nullopt;
+}
+
+// c / sqrt(mean(c * c) + epsilon) with c = x - mean(x), means over the last axes -> layer_norm(x).
+// Scale and bias stay the pointwise ops that they are.
+std::vector<Value> decomposed_layer_norm(const Names& op, Builder& b, const Node& n) {
+  const auto made_by = [](Value v, OpId id) { return v.node->op == id; };
+  if (n.op != op.div || !made_by(n.operands[0], op.sub) || !made_by(n.operands[1], op.sqrt))
+    return {};
+  const Value centred = n.operands[0], shifted = n.operands[1].node->operands[0];
+  const Value x = centred.node->operands[0], mean = centred.node->operands[1];
+  if (!made_by(shifted, op.add) || !made_by(mean, op.reduce_mean)) return {};
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Value variance = shifted.node->operands[1 - k];
+    const auto epsilon = number_of(shifted.node->operands[k]);
+    if (!epsilon || !made_by(variance, op.reduce_mean)) continue;
+    const Value square = variance.node->operands[0];
+    if (!made_by(square, op.mul) || square.node->operands[0] != centred ||
+        square.node->operands[1] != centred || mean.node->operands[0] != x)
+      continue;
+    const auto axis = tail_of(op, *mean.node);
+    if (!axis || axis != tail_of(op, *variance.node) || x.type() != n.results[0].type ||
+        variance.type() != shifted.type())
+      continue;
+    return {b.make(op.layer_norm, {x}, {{"axis", *axis}, {"epsilon", *epsilon}}, n.loc)};
+  }
+  return {};
+}
+
+/// The first of constant indices k, k + 1, ... that lie inside an axis of `extent`.
+std::optional<std::int64_t> consecutive(const Constant& c, std::int64_t extent) {
+  if (!c || c->type.dtype != DType::i64 || c->bytes.empty()) return std::nullopt;
+  std::optional<std::int64_t> first;
+  for (std::size_t i = 0; i * 8 < c->bytes.size(); ++i) {
+    std::int64_t k = 0;
+    std::memcpy(&k, c->bytes.data() + i * 8, 8);
+    k += k < 0 ? extent : 0;
+    if (!first) first = k;
+    if (k != *first + static_cast<std::int64_t>(i) || k < 0 || k >= extent) return std::nullopt;
+  }
+  return first;
+}
+
+// gather(x, [k, k + 1, ...]) -> slice(x), reshaped where the indices are no vector.
+std::vector<Value> gather_slice(const Names& op, Builder& b, const Node& n) {
+  if (n.op != op.gather || !n.operands[0].type().is_static()) return {};
+  const Value x = n.operands[0], at = n.operands[1];
+  Shape starts(x.type().rank(), 0), sizes = x.type().shape();
+  std::int64_t axis = n.attrs.get_or<std::int64_t>("axis", 0);
+  const auto k =
+      static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(sizes.size()) : axis);
+  const auto first = consecutive(constant_of(at), sizes[k]);
+  if (!first) return {};
+  starts[k] = *first;
+  sizes[k] = static_cast<std::int64_t>(elements(at.type()).value_or(1));
+  const Value part = b.make(op.slice, {x}, {{"starts", starts}, {"sizes", sizes}}, n.loc);
+  if (part.type() == n.results[0].type) return {part};
+  return {b.make(op.reshape, {part}, {{"shape", n.results[0].type.shape()}}, n.loc)};
+}
+
 /// Before: %1 = identity(%0)  %2 = transpose(%1)  %3 = transpose(%2)   After: %3 = transpose(%0)
 ///         {perm composed}
 /// Law: each rule is one; every rule lowers the node count or replaces a node by a cheaper one.
@@ -148,6 +256,9 @@ Status run(Module& m, PassContext& ctx) {
       [&](Builder& b, const Node& n) { return transpose_transpose(op, b, n); },
       [&](Builder& b, const Node& n) { return transpose_reshape(op, b, n); },
       [&](Builder& b, const Node& n) { return concat_zeros(op, b, n); },
+      [&](Builder& b, const Node& n) { return gather_slice(op, b, n); },
+      [&](Builder& b, const Node& n) { return small_power(op, b, n); },
+      [&](Builder& b, const Node& n) { return decomposed_layer_norm(op, b, n); },
   };
   std::vector<Rule> counted;
   for (const Rule& r : rules)
