@@ -59,7 +59,7 @@ Status check_loops(const te::Stage& s, const StageSchedule& x) {
 Status check_supported(const te::Compute& c) {
   const auto tensor = [](DType t, const std::string& what) -> Status {
     if (bits(t) >= 8) return {};
-    return Diag{.code = 6201,
+    return Diag{.code = 6204,
                 .what = what + " has elements of type " + std::string(name(t)) + " (" +
                         std::to_string(bits(t)) +
                         " bits), the lowering tenon.te handles whole bytes",
@@ -74,7 +74,7 @@ Status check_supported(const te::Compute& c) {
       if (e.kind != te::Kind::scalar) continue;
       const DType t = c.exprs[e.args[0]].dtype;
       if (!supported(e.op, t))
-        return Diag{.code = 6202,
+        return Diag{.code = 6205,
                     .what = "stage '" + st.name + "' computes " + std::string(name(e.op)) + " of " +
                             std::string(name(t)) +
                             ", for which the lowering tenon.te has no expansion",

@@ -33,7 +33,7 @@ Result<Schedule> schedule(const te::Compute& c, const TargetFacts& facts,
 Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts& facts,
                            const OptionValues& options);
 
-/// Types and operations that no kernel of this lowering can have; error TN6201 or TN6202.
+/// Types and operations that no kernel of this lowering can have; error TN6204 or TN6205.
 Status check_supported(const te::Compute& c);
 /// Whether `s` is a schedule of `c` that the emitter can follow; error TN6203.
 Status check_schedule(const te::Compute& c, const Schedule& s);
