@@ -143,6 +143,23 @@ Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>&
   return out;
 }
 
+Result<std::map<std::string, std::int64_t>> dims_from(const std::vector<std::string>& items) {
+  auto texts = name_values(items, "--dim");
+  if (!texts) return texts.errors();
+  std::map<std::string, std::int64_t> out;
+  for (const auto& [name, text] : *texts) {
+    auto s = shape_from_text(text);
+    if (!s) return s.errors();
+    if (s->size() != 1)
+      return Diag{.code = 2151,
+                  .loc = {},
+                  .what = fmt::format("--dim {}: '{}' is not one number", name, text),
+                  .fix = fmt::format("write --dim {}=N", name)};
+    out[name] = (*s)[0];
+  }
+  return out;
+}
+
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   const auto columns = [](const std::string& cell) { return code_points(cell).size(); };
   const auto numeric = [](const std::string& cell) {

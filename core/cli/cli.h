@@ -69,6 +69,8 @@ Result<Shape> shape_from_text(std::string_view text);
 Result<std::map<std::string, std::string>> name_values(const std::vector<std::string>& items,
                                                        std::string_view option);
 Result<std::map<std::string, Shape>> shapes_from(const std::vector<std::string>& items);
+/// NAME=N of --dim. TN2151.
+Result<std::map<std::string, std::int64_t>> dims_from(const std::vector<std::string>& items);
 
 /// Rows of cells as a table with aligned columns, the first row being the heading; columns of
 /// numbers (short cells that start with a digit) to the right.

@@ -24,6 +24,10 @@ void add_pipeline_options(CLI::App& app, CompileArgs& a) {
   app.add_option("--board", a.board, "Board by name or path; replaces the pipeline's");
   app.add_option("--shape", a.shapes,
                  "Shape of an input, e.g. --shape input=1x3x224x224; may be repeated");
+  app.add_option(
+      "--dim", a.dims,
+      "Value of a dim that the model leaves open, in all its inputs, e.g. --dim batch=1; "
+      "may be repeated");
   app.add_option("--set", a.set,
                  "Override one setting, e.g. --set plan.with=naive; may be repeated");
   app.add_option("--compile-threads", a.threads,
@@ -39,6 +43,8 @@ Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
                                const Instruments& instruments, Diags* warnings) {
   auto shapes = shapes_from(a.shapes);
   if (!shapes) return shapes.errors();
+  auto dims = dims_from(a.dims);
+  if (!dims) return dims.errors();
   LoadRequest load{a.pipeline, a.board, a.set, {}};
   auto chain = open_toolchain(load, ctx.session_options(), warnings);
   if (!chain) return chain.errors();
@@ -48,7 +54,7 @@ Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
   const unsigned threads =
       a.threads ? a.threads : std::max(1u, std::thread::hardware_concurrency());
   const ObjectCache cache = a.no_cache ? ObjectCache("") : ObjectCache::of_user();
-  auto c = compile(*out.toolchain, {a.model, *shapes, threads, instruments, &cache});
+  auto c = compile(*out.toolchain, {a.model, *shapes, *dims, threads, instruments, &cache});
   if (!c) return c.errors();
   out.compilation = std::move(*c);
   if (warnings)

@@ -15,7 +15,7 @@ namespace tenon::cli {
 
 struct CompileArgs {
   std::string model, pipeline = "graph-cpu", board;
-  std::vector<std::string> shapes, set;
+  std::vector<std::string> shapes, dims, set;
   unsigned threads = 0;
   bool no_cache = false;
   bool without_capacity =

@@ -1,4 +1,5 @@
 #include "core/ops/support/common.h"
+#include "core/ops/support/index.h"
 
 namespace tenon::ops {
 
@@ -27,9 +28,7 @@ Status gather_compute(const OpContext& c, te::Builder& b) {
                     n = at.shape().size();
   const std::int64_t extent = x.shape()[axis];
   b.output(b.stage("out", (*type)[0].shape(), [&](auto i) {
-    E k = b.cast(at(i.subspan(axis, n)), DType::i64);
-    k = te::select(k < 0, k + extent, k);
-    k = te::min(te::max(k, b.i64(0)), b.i64(extent - 1));
+    E k = index_from_data(at(i.subspan(axis, n)), extent);
     std::vector<E> index(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(axis));
     index.push_back(k);
     index.insert(index.end(), i.begin() + static_cast<std::ptrdiff_t>(axis + n), i.end());

@@ -37,6 +37,7 @@ Result<std::unique_ptr<Compilation>> compile(Toolchain& t, const CompileRequest&
   auto c = std::make_unique<Compilation>(t.config, *t.session, t.session->ops());
   c->model = fs::absolute(request.model).string();
   c->shapes = request.shapes;
+  c->dims = request.dims;
   c->threads = request.threads;
   c->objects_on_disk = request.objects_on_disk;
   SessionIndex index(*t.session);

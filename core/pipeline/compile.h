@@ -25,6 +25,7 @@ Result<Toolchain> open_toolchain(const LoadRequest& pipeline, SessionOptions plu
 struct CompileRequest {
   std::string model;  ///< path
   std::map<std::string, Shape> shapes;
+  std::map<std::string, std::int64_t> dims;
   unsigned threads = 1;
   Instruments instruments;
   const ObjectCache* objects_on_disk = nullptr;  ///< outlives the call

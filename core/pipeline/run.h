@@ -39,6 +39,7 @@ struct Compilation {
   std::string model;                    ///< path of the model, absolute; for `import`
   std::string frontend;                 ///< id of the frontend that read it; "" for text modules
   std::map<std::string, Shape> shapes;  ///< of inputs, from --shape
+  std::map<std::string, std::int64_t> dims;  ///< that the model leaves open, from --dim
   unsigned threads = 1;
   const ObjectCache* objects_on_disk = nullptr;  ///< null: every object is compiled
 

@@ -223,6 +223,17 @@ def check_onnx():
     wrong(model("outs", y, nodes=[relu("x", "y"), relu("x", "y")]), "TN7004", "'y'")
     wrong(model("shadow", [info("x", [1, 3])], nodes=[relu("x", "x")]), "TN7004", "'x'", "input")
     wrong(model("shadow2", y, inits=[one], nodes=[relu("x", "w"), relu("w", "y")]), "TN7004", "'w'", "initializer")
+    open_dims = model("open", [info("y", ["n", "t"])], inputs=[info("x", ["n", "t"])])
+    fitted = lambda *args: ok("compile", open_dims, *args, "--print-after", "import", "--stop-after", "import").stdout
+    for args in (["--dim", "n=2", "--dim", "t=5"], ["--dim", "n=2", "--shape", "x=2x5"]):
+        expect("f32[2, 5]" in fitted(*args), f"{args}: another shape")
+    wrong(open_dims, "TN7008", "nxt", "--dim")
+    for args, code, words in ((["--dim", "n=2"], "TN7008", ["nxt"]), (["--dim", "m=2"], "TN7006", ["'m'", "'n', 't'"]),
+                              (["--dim", "n=3", "--shape", "x=2x5"], "TN7006", ["2x5"])):
+        refused(["compile", open_dims, "-o", WORK / "never", *args], 1, code, *words)
+    for text in ("n", "n=", "n=2x3", "n=-1", "n=x"):
+        refused(["compile", open_dims, "-o", WORK / "never", "--dim", text], 2, "TN2151")
+    refused(["compile", SMALL, "-o", WORK / "never", "--dim", "n=2"], 1, "TN7006", "'n'")
 
 
 def check_outputs():

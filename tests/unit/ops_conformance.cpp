@@ -52,13 +52,19 @@ std::map<std::string, std::vector<Sample>> samples() {
        {{{f32({2, 3})}, {{"pads", Ints{1, 0, 0, 2}}}},
         {{f32({3})}, {{"pads", Ints{2, 1}}, {"mode", std::string("reflect")}}}}},
       {"gather", {{{f32({4, 3}), TensorType(DType::i64, Shape{2})}, {{"axis", one}}}}},
+      {"gather_elements",
+       {{{f32({4, 3}), TensorType(DType::i64, Shape{2, 3})}, {{"axis", std::int64_t{0}}}}}},
+      {"gather_nd", {{{f32({4, 3, 2}), TensorType(DType::i64, Shape{5, 2})}, {}}}},
       {"expand", {{{f32({2, 1})}, {{"shape", Ints{3, 2, 2}}}}}},
       {"split", {{{f32({5, 2})}, {{"axis", std::int64_t{0}}, {"sizes", Ints{2, 3}}}}}},
       {"full", {{{}, {{"shape", Ints{2, 2}}, {"value", 3.0}}}}},
       {"range", {{{}, {{"count", std::int64_t{5}}}}}},
       {"pack", {{{f32({2, 5})}, {{"axis", one}, {"block", std::int64_t{4}}}}}},
       {"unpack", {{{f32({2, 2, 4})}, {{"axis", one}, {"size", std::int64_t{7}}}}}},
-      {"resize", {{{f32({1, 3, 4})}, {{"shape", Ints{1, 5, 4}}, {"mode", std::string("linear")}}}}},
+      {"resize",
+       {{{f32({1, 3, 4})}, {{"shape", Ints{1, 5, 4}}, {"mode", std::string("linear")}}},
+        {{f32({3, 4})}, {{"shape", Ints{6, 5}}}},
+        {{f32({3, 4})}, {{"shape", Ints{5, 8}}, {"mode", std::string("cubic")}}}}},
   };
 }
 

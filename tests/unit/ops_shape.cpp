@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "tests/support/tensors.h"
@@ -235,6 +236,67 @@ TEST_CASE("gather: any axis, negative indices count from the end, others are cla
   CHECK(refused("gather", {i32({4}), TensorType(DType::f32, Shape{2})}, {}) != "");
 }
 
+TEST_CASE("gather_elements: an index of its own for every element") {
+  const Tensor x = iota({3, 4});
+  const Tensor at = test::tensor<std::int64_t>({2, 3}, {0, -1, 2, 7, -9, 1});
+  for (std::int64_t axis = 0; axis < 2; ++axis) {
+    const Tensor y = apply("gather_elements", {x, at}, {{"axis", axis}})[0];
+    const std::int64_t extent = x.type.shape()[static_cast<std::size_t>(axis)];
+    for_each_index({2, 3}, [&](Ints i) {
+      const std::int32_t got = element(y, i);
+      const std::int64_t k = at.as<std::int64_t>()[static_cast<std::size_t>(i[0] * 3 + i[1])];
+      i[static_cast<std::size_t>(axis)] =
+          std::clamp<std::int64_t>(k < 0 ? k + extent : k, 0, extent - 1);
+      REQUIRE(got == element(x, i));
+    });
+  }
+  const TensorType index(DType::i64, Shape{4, 3});
+  CHECK(refused("gather_elements", {i32({3, 3}), index}, {{"axis", std::int64_t{1}}})
+            .find("axis 0") != std::string::npos);
+  CHECK(refused("gather_elements", {i32({3}), index}, {}).find("ranks") != std::string::npos);
+  CHECK(refused("gather_elements", {i32({0, 3}), index}, {}) != "");
+}
+
+TEST_CASE("gather_nd: several axes at once, behind batch axes") {
+  const Tensor x = iota({2, 3, 4});
+  const Tensor pairs = test::tensor<std::int64_t>({3, 2}, {0, 2, -1, 0, 1, 9});
+  CHECK(ints(apply("gather_nd", {x, pairs}, {})[0]) ==
+        std::vector<std::int32_t>{8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23});
+  const Tensor triples = test::tensor<std::int64_t>({2, 3}, {0, 2, 1, 1, 1, -1});
+  CHECK(ints(apply("gather_nd", {x, triples}, {})[0]) == std::vector<std::int32_t>{9, 19});
+  const Tensor rows = test::tensor<std::int64_t>({2, 1, 1}, {2, 0});
+  CHECK(ints(apply("gather_nd", {x, rows}, {{"batch_dims", std::int64_t{1}}})[0]) ==
+        std::vector<std::int32_t>{8, 9, 10, 11, 12, 13, 14, 15});
+  const auto at = [](const Shape& s) { return TensorType(DType::i64, s); };
+  CHECK(refused("gather_nd", {i32({2, 3}), at({4, 3})}, {}) != "");
+  CHECK(refused("gather_nd", {i32({2, 3}), at({3, 1})}, {{"batch_dims", std::int64_t{1}}})
+            .find("batch axis 0") != std::string::npos);
+  CHECK(refused("gather_nd", {i32({2}), at({2, 1})}, {{"batch_dims", std::int64_t{1}}}) != "");
+  CHECK(refused("gather_nd", {i32({0}), at({2, 1})}, {}) != "");
+}
+
+TEST_CASE("cumulative_sum: both directions, with the element itself and without") {
+  const Tensor x = iota({2, 3, 2});
+  for (std::int64_t axis = 0; axis < 3; ++axis)
+    for (bool exclusive : {false, true})
+      for (bool reverse : {false, true}) {
+        const Tensor y = apply("cumulative_sum", {x},
+                               {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}})[0];
+        for_each_index({2, 3, 2}, [&](const Ints& i) {
+          const auto k = static_cast<std::size_t>(axis);
+          std::int32_t sum = 0;
+          for (std::int64_t r = 0; r < x.type.shape()[k]; ++r) {
+            const bool before = reverse ? r > i[k] : r < i[k];
+            Ints from = i;
+            from[k] = r;
+            if (before || (r == i[k] && !exclusive)) sum += element(x, from);
+          }
+          REQUIRE(element(y, i) == sum);
+        });
+      }
+  CHECK(refused("cumulative_sum", {i32({2})}, {{"axis", std::int64_t{1}}}) != "");
+}
+
 TEST_CASE("expand, full, range, shape_of") {
   using V = std::vector<std::int32_t>;
   CHECK(ints(apply("expand", {iota({2, 1})}, {{"shape", Ints{2, 2, 3}}})[0]) ==
@@ -277,24 +339,89 @@ TEST_CASE("pack fills the last block; unpack undoes it") {
         "");
 }
 
-TEST_CASE("resize: nearest and linear at the three coordinate rules") {
-  const Tensor x = test::tensor<float>({1, 1, 1, 4}, {0, 1, 2, 3});
-  auto resized = [&](std::int64_t n, const char* mode, const char* how) {
-    const Tensor y = apply("resize", {x},
-                           {{"shape", Ints{1, 1, 1, n}},
-                            {"mode", std::string(mode)},
-                            {"coordinates", std::string(how)}})[0];
-    return std::vector<float>(y.as<float>().begin(), y.as<float>().end());
-  };
+TEST_CASE("resize: nearest, linear and cubic at the coordinate rules of ONNX") {
   using V = std::vector<float>;
-  CHECK(resized(8, "nearest", "asymmetric") == V{0, 0, 1, 1, 2, 2, 3, 3});
-  CHECK(resized(8, "nearest", "half_pixel") == V{0, 0, 1, 1, 2, 2, 3, 3});
-  CHECK(resized(2, "nearest", "asymmetric") == V{0, 2});
-  CHECK(resized(8, "linear", "half_pixel") == V{0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3});
-  CHECK(resized(7, "linear", "align_corners") == V{0, 0.5, 1, 1.5, 2, 2.5, 3});
-  CHECK(resized(2, "linear", "asymmetric") == V{0, 2});
-  CHECK(resized(4, "linear", "half_pixel") == V{0, 1, 2, 3});
-  CHECK(refused("resize", {TensorType(DType::f32, Shape{4})},
-                {{"shape", Ints{4}}, {"mode", std::string("cubic")}})
-            .find("'cubic'") != std::string::npos);
+  const Tensor x = test::tensor<float>({1, 1, 1, 4}, {0, 1, 2, 3});
+  auto resized = [&](std::int64_t n, Attrs more) {
+    more.set("shape", Ints{1, 1, 1, n});
+    const Tensor y = apply("resize", {x}, more)[0];
+    return V(y.as<float>().begin(), y.as<float>().end());
+  };
+  const auto how = [](const char* mode, const char* coordinates, const char* rounding = "floor") {
+    return Attrs{{"mode", std::string(mode)},
+                 {"coordinates", std::string(coordinates)},
+                 {"rounding", std::string(rounding)}};
+  };
+  const auto scaled = [](Attrs a, double s) {
+    a.set("scales", std::vector<double>{1, 1, 1, s});
+    return a;
+  };
+  CHECK(resized(8, how("nearest", "asymmetric")) == V{0, 0, 1, 1, 2, 2, 3, 3});
+  CHECK(resized(8, how("nearest", "half_pixel", "prefer_floor")) == V{0, 0, 1, 1, 2, 2, 3, 3});
+  CHECK(resized(2, how("nearest", "asymmetric")) == V{0, 2});
+  CHECK(resized(2, how("nearest", "half_pixel", "prefer_floor")) == V{0, 2});  // 0.5 and 2.5
+  CHECK(resized(2, how("nearest", "half_pixel", "prefer_ceil")) == V{1, 3});
+  CHECK(resized(6, how("nearest", "asymmetric", "ceil")) == V{0, 1, 2, 2, 3, 3});
+  CHECK(resized(5, how("nearest", "align_corners", "prefer_floor")) == V{0, 1, 1, 2, 3});
+  CHECK(resized(2, how("nearest", "tf_half_pixel_for_nn")) == V{1, 3});
+  CHECK(resized(2, scaled(how("nearest", "asymmetric"), 0.6)) == V{0, 1});  // 1 / 0.6, not 1 * 2
+  CHECK(resized(8, how("linear", "half_pixel")) == V{0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3});
+  CHECK(resized(7, how("linear", "align_corners")) == V{0, 0.5, 1, 1.5, 2, 2.5, 3});
+  CHECK(resized(2, how("linear", "asymmetric")) == V{0, 2});
+  CHECK(resized(4, how("linear", "half_pixel")) == V{0, 1, 2, 3});
+  CHECK(resized(1, how("linear", "pytorch_half_pixel")) == V{0});
+  CHECK(resized(1, how("linear", "half_pixel")) == V{1.5});
+  // Numbers of the convolution kernel of Keys with a = -3/4, taken by hand.
+  CHECK(resized(8, how("cubic", "half_pixel")) == V{-0.10546875f, 0.19140625f, 0.66796875f,
+                                                    1.296875f, 1.703125f, 2.33203125f, 2.80859375f,
+                                                    3.10546875f});
+  CHECK(resized(4, how("cubic", "align_corners")) == V{0, 1, 2, 3});
+  Attrs inside = how("cubic", "half_pixel");
+  inside.set("exclude_outside", true);
+  CHECK(resized(8, inside)[0] == doctest::Approx(-0.10546875 / 0.7734375));
+  Attrs crop = how("linear", "tf_crop_and_resize");
+  crop.set("roi", std::vector<double>{0, 0, 0, 0, 1, 1, 1, 2});
+  crop.set("extrapolation", 10.0);
+  CHECK(resized(5, crop) == V{0, 1.5, 3, 10, 10});
+  CHECK(apply("resize", {iota({2, 0})}, {{"shape", Ints{4, 0}}})[0].bytes.empty());
+  const auto refusal = [](Attrs a) {
+    a.set("shape", Ints{4});
+    return refused("resize", {TensorType(DType::f32, Shape{4})}, a);
+  };
+  CHECK(refusal({{"mode", std::string("area")}}).find("'area'") != std::string::npos);
+  CHECK(refusal({{"coordinates", std::string("corner")}}).find("'corner'") != std::string::npos);
+  CHECK(refusal({{"rounding", std::string("up")}}).find("'up'") != std::string::npos);
+  CHECK(refusal({{"scales", std::vector<double>{1, 2}}}).find("2 entries") != std::string::npos);
+  CHECK(refusal({{"scales", std::vector<double>{0}}}).find("scale 0") != std::string::npos);
+  CHECK(refused("resize", {i32({4})}, {{"shape", Ints{4}}, {"mode", std::string("linear")}})
+            .find("float") != std::string::npos);
+}
+
+TEST_CASE("resize: nearest in whole numbers is nearest in f32") {
+  // Every pair of small extents under every rule, against the rule written down in f32.
+  const auto fall = [](const std::string& rule, float i, float from, float to) {
+    if (rule == "asymmetric") return i / (to / from);
+    if (rule == "align_corners") return to == 1 ? 0 : i * (from - 1) / (to - 1);
+    return (i + 0.5f) / (to / from) - 0.5f;
+  };
+  const auto round = [](const std::string& how, float x) {
+    if (how == "floor") return std::floor(x);
+    if (how == "ceil") return std::ceil(x);
+    return how == "prefer_ceil" ? std::floor(x + 0.5f) : std::ceil(x - 0.5f);
+  };
+  for (const std::string rule : {"asymmetric", "align_corners", "half_pixel"})
+    for (const std::string how : {"floor", "ceil", "prefer_floor", "prefer_ceil"})
+      for (std::int64_t from = 1; from <= 12; ++from)
+        for (std::int64_t to = 1; to <= 24; ++to) {
+          const Tensor y =
+              apply("resize", {iota({from})},
+                    {{"shape", Ints{to}}, {"coordinates", rule}, {"rounding", how}})[0];
+          for (std::int64_t i = 0; i < to; ++i) {
+            const float x =
+                fall(rule, static_cast<float>(i), static_cast<float>(from), static_cast<float>(to));
+            const auto want =
+                std::clamp<std::int64_t>(static_cast<std::int64_t>(round(how, x)), 0, from - 1);
+            REQUIRE(ints(y)[static_cast<std::size_t>(i)] == want);
+          }
+        }
 }

@@ -2,6 +2,13 @@
 
 namespace tenon::ops {
 
+E index_from_data(E k, std::int64_t extent) {
+  te::Builder& b = *k.b;
+  k = b.cast(k, DType::i64);
+  k = te::select(k < 0, k + extent, k);
+  return te::min(te::max(k, b.i64(0)), b.i64(extent - 1));
+}
+
 std::vector<E> reshape_index(te::Builder& b, std::span<const E> i, const Shape& to,
                              const Shape& from) {
   std::vector<E> index(from.size(), b.i64(0));

@@ -12,6 +12,10 @@ namespace tenon::ops {
 std::vector<E> reshape_index(te::Builder& b, std::span<const E> i, const Shape& to,
                              const Shape& from);
 
+/// An index that data give into an axis of `extent` elements: negative ones count from the end,
+/// what is still outside is clamped to the nearest element.
+E index_from_data(E k, std::int64_t extent);
+
 }  // namespace tenon::ops
 
 #endif

@@ -22,6 +22,12 @@ Status check_shapes(const Compilation& c, const Module& m) {
           .what = "the shape given for '" + name + "' is not that of an input of this module",
           .fix = "a module in text form has fixed shapes: leave --shape out, or edit the file"};
   }
+  if (!c.dims.empty())
+    return Diag{.code = 7006,
+                .loc = {c.model, 0, 0},
+                .what = "a value is given for the dim '" + c.dims.begin()->first +
+                        "', a module in text form leaves none open",
+                .fix = "leave --dim out, or edit the file"};
   return {};
 }
 
@@ -60,7 +66,7 @@ Status step_import(Compilation& c, const Step& step) {
     return there ? frontend.errors() : there.errors();
   }
   c.frontend = (*frontend)->id;
-  auto m = (*frontend)->import({c.model, c.shapes, c.session.ops(), step.use.options});
+  auto m = (*frontend)->import({c.model, c.shapes, c.dims, c.session.ops(), step.use.options});
   if (!m) return m.errors();
   c.module = std::move(*m);
   return {};

@@ -7,27 +7,27 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "plugins/frontends/onnx/graph_order.h"
+#include "plugins/frontends/onnx/input_types.h"
 #include "plugins/frontends/onnx/model_file.h"
 #include "tenon/eval.h"
 
 namespace tenon::onnx_import {
 namespace {
 
+constexpr int most_nested = 60;  // levels of subgraphs; regions nest to 64
+
 // All rows by name.
 const std::unordered_map<std::string_view, const OpRow*>& rows() {
   static const auto table = [] {
     std::unordered_map<std::string_view, const OpRow*> t;
-    for (auto part : {math_rows(), shape_rows(), network_rows()})
+    for (auto part : {math_rows(), activation_rows(), reduce_rows(), shape_rows(), index_rows(),
+                      network_rows(), normalisation_rows(), transposed_rows(), resize_rows(),
+                      quantised_rows(), recurrent_rows()})
       for (const OpRow& r : part) t[r.name] = &r;
     return t;
   }();
   return table;
-}
-
-std::string spell(const std::vector<std::string>& names, std::size_t cap = 6) {
-  std::string s;
-  for (std::size_t i = 0; i < names.size() && i < cap; ++i) s += (i ? ", '" : "'") + names[i] + "'";
-  return names.size() > cap ? s + fmt::format(" and {} more", names.size() - cap) : s;
 }
 
 class Importer {
@@ -43,16 +43,15 @@ class Importer {
   Result<Module> run() {
     module_.name = path_.stem().string();
     check_opset();
-    check_names();
-    auto order = sorted_nodes();
+    if (depth_of(graph_, most_nested) > most_nested)
+      refuse(7020, fmt::format("subgraphs nest deeper than {}", most_nested));
     if (!errors_.empty()) return errors_;
     module_.functions.push_back(Function{
         .name = "main", .body = {}, .result_names = {}, .attrs = {}, .next_id = 0, .loc = loc()});
     Builder b(module_, module_.functions.back());
     inputs(b);
     if (!errors_.empty()) return errors_;
-    initializers(b);
-    for (const onnx::NodeProto* n : order) node(b, *n);
+    nodes(b, graph_);
     for (const auto* declared : {&graph_.value_info(), &graph_.output()})
       for (const auto& info : *declared) check_declared(info);
     outputs(b);
@@ -80,156 +79,42 @@ class Importer {
              "convert it with onnx.version_converter");
   }
 
-  /// A name is given once, to an input, an initializer or a node's output; an initializer may
-  /// repeat an input, whose value it then is.
-  void check_names() {
-    std::unordered_set<std::string> inputs, initializers;
-    for (const auto& in : graph_.input())
-      if (!inputs.insert(in.name()).second) twice(in.name(), "two inputs");
-    for (const auto& t : graph_.initializer())
-      if (!initializers.insert(t.name()).second) twice(t.name(), "two initializers");
-    std::unordered_set<std::string> made;
-    for (const auto& n : graph_.node())
-      for (const auto& out : n.output()) {
-        if (out.empty()) continue;
-        if (inputs.contains(out))
-          twice(out, "an input and a node's output");
-        else if (initializers.contains(out))
-          twice(out, "an initializer and a node's output");
-        else if (!made.insert(out).second)
-          twice(out, "the outputs of two nodes");
-      }
-  }
-
-  void twice(const std::string& name, std::string_view what) {
-    refuse(7004, fmt::format("'{}' is the name of {}", name, what));
-  }
-
-  // ONNX asks for topological order, not every exporter obeys. Kahn's algorithm, first in file
-  // order first.
-  std::vector<const onnx::NodeProto*> sorted_nodes() {
-    std::unordered_map<std::string, int> producer;
-    for (int i = 0; i < graph_.node_size(); ++i)
-      for (const auto& out : graph_.node(i).output())
-        if (!out.empty()) producer.emplace(out, i);
-    const auto n = static_cast<std::size_t>(graph_.node_size());
-    std::vector<std::vector<int>> users(n);
-    std::vector<int> missing(n, 0);
-    for (int i = 0; i < graph_.node_size(); ++i)
-      for (const auto& in : graph_.node(i).input())
-        if (auto it = producer.find(in); it != producer.end()) {
-          users[static_cast<std::size_t>(it->second)].push_back(i);
-          ++missing[static_cast<std::size_t>(i)];
-        }
-    std::vector<const onnx::NodeProto*> order;
-    std::vector<int> ready;
-    for (int i = graph_.node_size() - 1; i >= 0; --i)
-      if (!missing[static_cast<std::size_t>(i)]) ready.push_back(i);
-    while (!ready.empty()) {
-      const int i = ready.back();
-      ready.pop_back();
-      order.push_back(&graph_.node(i));
-      auto& us = users[static_cast<std::size_t>(i)];
-      for (auto u = us.rbegin(); u != us.rend(); ++u)
-        if (--missing[static_cast<std::size_t>(*u)] == 0) ready.push_back(*u);
-    }
-    if (order.size() != n) report_cycle(missing);
-    return order;
-  }
-
-  void report_cycle(const std::vector<int>& missing) {
-    std::vector<std::string> names;
-    for (int i = 0; i < graph_.node_size(); ++i)
-      if (missing[static_cast<std::size_t>(i)] > 0) names.push_back(label(graph_.node(i)));
-    refuse(7005, fmt::format("the graph has a cycle through or before the nodes {}", spell(names)));
-  }
-
-  static std::string label(const onnx::NodeProto& n) {
-    return !n.name().empty() ? n.name() : n.output_size() ? n.output(0) : n.op_type();
+  /// The initializers and nodes of a graph, its inputs being there.
+  void nodes(Builder& b, const onnx::GraphProto& g) {
+    const std::vector<std::string> twice = names_given_twice(g);
+    for (const std::string& what : twice) refuse(7004, what);
+    std::vector<std::string> cycle;
+    const auto order = sorted_nodes(g, &cycle);
+    if (!cycle.empty())
+      refuse(7005,
+             fmt::format("the graph has a cycle through or before the nodes {}", spell(cycle)));
+    if (!twice.empty() || !cycle.empty()) return;
+    initializers(b, g);
+    for (const onnx::NodeProto* n : order) node(b, *n);
   }
 
   void inputs(Builder& b) {
-    std::unordered_set<std::string> initialized;
-    for (const auto& t : graph_.initializer()) initialized.insert(t.name());
-    std::vector<NodeResult> params;
-    std::vector<std::string> names;
-    for (const auto& in : graph_.input()) {
-      if (initialized.contains(in.name())) continue;
-      names.push_back(in.name());
-      if (auto t = input_type(in)) params.push_back({*t, 0, in.name()});
+    InputTypes types(request_);
+    auto params = types.of(graph_);
+    if (!params) {
+      errors_ = params.errors();
+      return;
     }
-    for (const auto& [name, shape] : request_.shapes)
-      if (std::ranges::find(names, name) == names.end())
-        refuse(7006, fmt::format("a shape is given for '{}', which is no input of the model", name),
-               "the inputs are " + spell(names));
-    const auto values = b.params(std::move(params));
-    for (Value v : values) values_[v.name()] = v;
+    for (Value v : b.params(std::move(*params))) values_[v.name()] = v;
+    const onnx::NodeProto nobody;
+    NodeImport ni(b, nobody, opset_, {}, folder_, loc());
+    for (const InputTypes::Fixed& f : types.fixed()) {
+      auto v = ni.op("full", {},
+                     {{"shape", f.type.shape()}, {"value", f.value}, {"dtype", f.type.dtype}});
+      if (v)
+        values_[f.name] = *v;
+      else
+        errors_.insert(errors_.end(), v.errors().begin(), v.errors().end());
+    }
   }
 
-  std::optional<TensorType> input_type(const onnx::ValueInfoProto& in) {
-    if (!in.type().has_tensor_type()) {
-      refuse(7007, fmt::format("input '{}' is not a tensor", in.name()),
-             "export the model with tensor inputs");
-      return std::nullopt;
-    }
-    const auto& tt = in.type().tensor_type();
-    auto dtype = dtype_of_onnx(tt.elem_type());
-    if (!dtype) {
-      refuse(7007, fmt::format("input '{}' has element type {}, which is not supported", in.name(),
-                               tt.elem_type()));
-      return std::nullopt;
-    }
-    const auto given = request_.shapes.find(in.name());
-    std::string declared;
-    bool open = !tt.has_shape();
-    Shape shape;
-    for (const auto& d : tt.shape().dim()) {
-      const bool known = d.has_dim_value() && d.dim_value() >= 0;
-      declared += (declared.empty() ? "" : "x") + (known ? std::to_string(d.dim_value())
-                                                   : d.dim_param().empty() ? "?"
-                                                                           : d.dim_param());
-      open = open || !known;
-      shape.push_back(known ? d.dim_value() : -1);
-    }
-    if (given != request_.shapes.end())
-      return with_given(in.name(), *dtype, shape, tt.has_shape(), given->second, declared);
-    if (open) {
-      refuse(7008,
-             fmt::format("input '{}' has shape {}, which is not fixed", in.name(),
-                         declared.empty() ? "unknown" : declared),
-             fmt::format("give it, e.g. --shape {}={}", in.name(), suggestion(shape)));
-      return std::nullopt;
-    }
-    return TensorType(*dtype, shape);
-  }
-
-  static std::string suggestion(const Shape& shape) {
-    std::string s;
-    for (std::int64_t d : shape) s += (s.empty() ? "" : "x") + std::to_string(d < 0 ? 1 : d);
-    return s.empty() ? "1" : s;
-  }
-
-  std::optional<TensorType> with_given(const std::string& name, DType dtype, const Shape& declared,
-                                       bool has_shape, const Shape& given,
-                                       const std::string& text) {
-    bool fits = !has_shape || declared.size() == given.size();
-    for (std::size_t i = 0; fits && has_shape && i < given.size(); ++i)
-      fits = declared[i] < 0 || declared[i] == given[i];
-    if (!fits) {
-      refuse(7006,
-             fmt::format("input '{}' is declared as {}, the shape given is {}", name, text,
-                         suggestion(given)),
-             "give a shape that fits the declaration");
-      return std::nullopt;
-    }
-    TensorType t(dtype, given);
-    if (byte_size(t)) return t;
-    refuse(7006, fmt::format("input '{}': the shape given has more than 2^63 - 1 bytes", name));
-    return std::nullopt;
-  }
-
-  void initializers(Builder& b) {
-    for (const auto& t : graph_.initializer()) {
+  void initializers(Builder& b, const onnx::GraphProto& g) {
+    for (const auto& t : g.initializer()) {
       auto c = constant_of_proto(t, folder_, loc());
       if (!c) {
         errors_.insert(errors_.end(), c.errors().begin(), c.errors().end());
@@ -238,7 +123,7 @@ class Importer {
       }
       values_[t.name()] = b.constant(std::move(*c), loc(), t.name());
     }
-    if (graph_.sparse_initializer_size())
+    if (g.sparse_initializer_size())
       refuse(7009, "sparse initializers are not supported", "export dense weights");
   }
 
@@ -262,6 +147,7 @@ class Importer {
     }
     NodeImport ni(b, n, opset_, std::move(in), folder_, loc());
     const bool standard = n.domain().empty() || n.domain() == "ai.onnx";
+    if (standard && n.op_type() == "If") return known ? branch(ni, n) : give_up();
     auto row = standard ? rows().find(n.op_type()) : rows().end();
     if (row == rows().end()) {
       errors_.push_back(ni.fail(standard ? "the op is not supported"
@@ -280,6 +166,73 @@ class Importer {
       return give_up();
     }
     bind(ni, n, std::move(*out));
+  }
+
+  /// `If`: the arm that a constant condition chooses becomes part of the graph; else both are
+  /// regions.
+  void branch(NodeImport& ni, const onnx::NodeProto& n) {
+    const auto *then = ni.attr("then_branch"), *other = ni.attr("else_branch");
+    const auto give_up = [&](Diag why) {
+      errors_.push_back(std::move(why));
+      for (const auto& out : n.output()) failed_.insert(out);
+    };
+    if (!then || !other || !ni.has(0) || ni.in(0).type().dtype != DType::boolean ||
+        elements(ni.in(0).type()) != 1)
+      return give_up(ni.fail("needs a condition of one boolean and two branches"));
+    if (const auto known = ni.const_ints(0)) {
+      const auto values = arm(ni.b, n, (*known)[0] != 0 ? then->g() : other->g());
+      for (std::size_t k = 0; k < values.size(); ++k)
+        if (values[k]) values_[n.output(static_cast<int>(k))] = values[k];
+      return;
+    }
+    auto condition = ni.reshape(ni.in(0), {});
+    if (!condition) return give_up(condition.errors()[0]);
+    std::vector<Body> regions;
+    for (const auto* a : {then, other}) {
+      Builder inside(module_, module_.functions.back());
+      Body& r = regions.emplace_back();
+      r.entry = module_.make(Node{.op = node::param,
+                                  .operands = {},
+                                  .attrs = {},
+                                  .results = {},
+                                  .regions = {},
+                                  .loc = loc()});
+      r.results = arm(inside, n, a->g());
+      r.nodes = inside.take();
+    }
+    std::vector<NodeResult> results;
+    for (std::size_t k = 0; k < regions[0].results.size(); ++k) {
+      const Value a = regions[0].results[k], b = regions[1].results[k];
+      if (!a || !b) return;  // refused already
+      if (a.type() != b.type())
+        return give_up(ni.fail(fmt::format("output {} is {} in one branch and {} in the other", k,
+                                           to_string(a.type()), to_string(b.type()))));
+      results.push_back({a.type(), ni.b.fresh_id(), n.output(static_cast<int>(k))});
+    }
+    const auto made =
+        ni.b.raw(node::branch, {*condition}, {}, std::move(results), loc(), std::move(regions));
+    for (std::size_t k = 0; k < made.size(); ++k) values_[n.output(static_cast<int>(k))] = made[k];
+  }
+
+  /// The values of an arm, one per output of `n`; none where it was refused. Names of the arm end
+  /// with it.
+  std::vector<Value> arm(Builder& b, const onnx::NodeProto& n, const onnx::GraphProto& g) {
+    const auto outside = values_;
+    nodes(b, g);
+    std::vector<Value> out(static_cast<std::size_t>(n.output_size()));
+    for (int k = 0; k < n.output_size(); ++k) {
+      const auto it = k < g.output_size() ? values_.find(g.output(k).name()) : values_.end();
+      if (it != values_.end()) {
+        out[static_cast<std::size_t>(k)] = it->second;
+        continue;
+      }
+      if (k >= g.output_size() || !failed_.contains(g.output(k).name()))
+        refuse(7004, fmt::format("output {} of a branch of node '{}' is produced by nothing", k,
+                                 label(n)));
+      failed_.insert(n.output(k));
+    }
+    values_ = outside;
+    return out;
   }
 
   static std::optional<Diag> arity_error(const NodeImport& ni, const OpRow& row) {

@@ -82,6 +82,18 @@ struct OpRow {
 std::span<const OpRow> math_rows();
 std::span<const OpRow> shape_rows();
 std::span<const OpRow> network_rows();
+std::span<const OpRow> resize_rows();
+std::span<const OpRow> transposed_rows();
+std::span<const OpRow> quantised_rows();
+std::span<const OpRow> activation_rows();
+std::span<const OpRow> reduce_rows();
+std::span<const OpRow> index_rows();
+std::span<const OpRow> recurrent_rows();
+std::span<const OpRow> normalisation_rows();
+
+/// A convolution with the attributes of the node, whose input 0 has the shape of `x`; `bias` may be
+/// none.
+Result<Value> convolution(NodeImport& n, Value x, Value weights, Value bias);
 
 /// The elements of a constant; nullopt for types that have no exact value there (half floats) or
 /// none at all.

@@ -109,8 +109,7 @@ Result<Value> NodeImport::op(std::string_view name, std::vector<Value> operands,
   if (!made) return fail(made.errors()[0].what, made.errors()[0].fix);
   const Value v = (*made)[0];
   const bool small = elements(v.type()).value_or(UINT64_MAX) <= small_elements;
-  if (!small || operands.empty() ||
-      !std::ranges::all_of(operands, [](Value x) { return constant_of(x) != nullptr; }))
+  if (!small || !std::ranges::all_of(operands, [](Value x) { return constant_of(x) != nullptr; }))
     return v;
   std::vector<Tensor> data;
   for (Value x : operands) data.push_back({constant_of(x)->type, constant_of(x)->bytes});

@@ -34,8 +34,8 @@ Result<Window> window_of(NodeImport& n, Ints kernel) {
     return n.fail(fmt::format(
         "kernel, strides, dilations or pads do not fit the {} spatial axes of the input",
         shape.size() < 2 ? 0 : shape.size() - 2));
-  if (d < 1 || d > 2)
-    return n.fail(fmt::format("{} spatial axes are not supported", d), "1 and 2 are");
+  if (d < 1 || d > 3)
+    return n.fail(fmt::format("{} spatial axes are not supported", d), "1 to 3 are");
   for (std::size_t i = 0; i < d; ++i)
     if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1 || w.pads[i] < 0 ||
         w.pads[d + i] < 0)
@@ -77,43 +77,50 @@ void widen(Window& w) {
 Shape widened(const Shape& s) { return {s[0], s[1], 1, s[2]}; }
 Shape narrowed(const Shape& s) { return {s[0], s[1], s[3]}; }
 
-/// Runs `build` on the two-dimensional form and undoes the widening.
+/// Runs `build` on the two-dimensional form of x and undoes the widening.
 template <class Build>
-Outputs on_planes(NodeImport& n, Build build) {
-  if (n.rank(0) == 4) return one(build(n.in(0)));
-  auto wide = n.reshape(n.in(0), widened(n.shape(0)));
+Result<Value> on_planes(NodeImport& n, Value x, Build build) {
+  if (x.type().rank() != 3) return build(x);
+  auto wide = n.reshape(x, widened(x.type().shape()));
   if (!wide) return wide.errors();
   auto out = build(*wide);
   if (!out) return out.errors();
-  return one(n.reshape(*out, narrowed(out->type().shape())));
+  return n.reshape(*out, narrowed(out->type().shape()));
 }
 
 Outputs conv(NodeImport& n) {
-  if (n.rank(0) < 3 || n.rank(1) != n.rank(0))
-    return n.fail(
-        fmt::format("input of rank {} and weights of rank {} do not fit", n.rank(0), n.rank(1)));
-  const Shape ws = n.shape(1);
-  const Ints kernel = n.ints("kernel_shape").value_or(Ints(ws.begin() + 2, ws.end()));
-  if (!std::ranges::equal(kernel, std::span(ws).subspan(2)))
-    return n.fail("kernel_shape does not agree with the weights");
-  auto w = window_of(n, kernel);
-  if (!w) return w.errors();
-  widen(*w);
-  return on_planes(n, [&](Value x) -> Result<Value> {
-    Value weights = n.in(1);
-    if (weights.type().rank() == 3) {
-      auto r = n.reshape(weights, widened(ws));
-      if (!r) return r.errors();
-      weights = *r;
-    }
-    std::vector<Value> in{x, weights};
-    if (n.has(2)) in.push_back(n.in(2));
-    return n.op("conv2d", in,
-                {{"strides", w->strides},
-                 {"pads", w->pads},
-                 {"dilations", w->dilations},
-                 {"groups", n.integer("group", 1)}});
-  });
+  return one(convolution(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value{}));
+}
+
+Attrs pool_attrs(std::string_view op, const Window& w, bool whole) {
+  Attrs a{
+      {"kernel", w.kernel}, {"strides", w.strides}, {"pads", w.pads}, {"dilations", w.dilations}};
+  if (op == "avg_pool") a.set("count_include_pad", whole);
+  return a;
+}
+
+// A pool over three axes is one over the last two, then one over the first: maxima and means are
+// taken apart like that, the elements that a mean counts being a box.
+Result<Value> pool_of_boxes(NodeImport& n, std::string_view op, const Window& w, bool whole) {
+  const auto axes = [](const Ints& v, std::size_t from, std::size_t to) {
+    return Ints(v.begin() + static_cast<std::ptrdiff_t>(from),
+                v.begin() + static_cast<std::ptrdiff_t>(to));
+  };
+  const Window planes{axes(w.kernel, 1, 3),
+                      axes(w.strides, 1, 3),
+                      axes(w.dilations, 1, 3),
+                      {w.pads[1], w.pads[2], w.pads[4], w.pads[5]}};
+  const Window depth{
+      {w.kernel[0], 1}, {w.strides[0], 1}, {w.dilations[0], 1}, {w.pads[0], 0, w.pads[3], 0}};
+  const Shape s = n.shape(0);
+  auto x = n.reshape(n.in(0), {s[0], s[1] * s[2], s[3], s[4]});
+  if (x) x = n.op(op, {*x}, pool_attrs(op, planes, whole));
+  if (!x) return x;
+  const Shape p = x->type().shape();
+  x = n.reshape(*x, {s[0], s[1], s[2], p[2] * p[3]});
+  if (x) x = n.op(op, {*x}, pool_attrs(op, depth, whole));
+  if (!x) return x;
+  return n.reshape(*x, {s[0], s[1], x->type().shape()[2], p[2], p[3]});
 }
 
 Outputs pool(NodeImport& n, std::string_view op) {
@@ -126,15 +133,10 @@ Outputs pool(NodeImport& n, std::string_view op) {
     return n.fail("ceil_mode together with count_include_pad is not supported");
   auto w = window_of(n, *kernel);
   if (!w) return w.errors();
+  if (w->kernel.size() == 3) return one(pool_of_boxes(n, op, *w, whole));
   widen(*w);
-  return on_planes(n, [&](Value x) {
-    Attrs a{{"kernel", w->kernel},
-            {"strides", w->strides},
-            {"pads", w->pads},
-            {"dilations", w->dilations}};
-    if (average) a.set("count_include_pad", whole);
-    return n.op(op, {x}, a);
-  });
+  return one(
+      on_planes(n, n.in(0), [&](Value x) { return n.op(op, {x}, pool_attrs(op, *w, whole)); }));
 }
 Outputs max_pool(NodeImport& n) { return pool(n, "max_pool"); }
 Outputs avg_pool(NodeImport& n) { return pool(n, "avg_pool"); }
@@ -195,5 +197,32 @@ constexpr std::array table{
 }  // namespace
 
 std::span<const OpRow> network_rows() { return table; }
+
+Result<Value> convolution(NodeImport& n, Value x, Value weights, Value bias) {
+  const Shape ws = weights.type().shape();
+  if (x.type().rank() < 3 || ws.size() != x.type().rank())
+    return n.fail(fmt::format("input of rank {} and weights of rank {} do not fit", x.type().rank(),
+                              ws.size()));
+  const Ints kernel = n.ints("kernel_shape").value_or(Ints(ws.begin() + 2, ws.end()));
+  if (!std::ranges::equal(kernel, std::span(ws).subspan(2)))
+    return n.fail("kernel_shape does not agree with the weights");
+  auto w = window_of(n, kernel);
+  if (!w) return w.errors();
+  widen(*w);
+  return on_planes(n, x, [&](Value plane) -> Result<Value> {
+    if (ws.size() == 3) {
+      auto r = n.reshape(weights, widened(ws));
+      if (!r) return r.errors();
+      weights = *r;
+    }
+    std::vector<Value> in{plane, weights};
+    if (bias) in.push_back(bias);
+    return n.op(w->kernel.size() == 3 ? "conv3d" : "conv2d", in,
+                {{"strides", w->strides},
+                 {"pads", w->pads},
+                 {"dilations", w->dilations},
+                 {"groups", n.integer("group", 1)}});
+  });
+}
 
 }  // namespace tenon::onnx_import

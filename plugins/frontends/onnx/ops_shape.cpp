@@ -299,6 +299,13 @@ Outputs pad(NodeImport& n) {
 
 // Inference: the input itself, and a mask that keeps everything (dead code unless it is used).
 Outputs dropout(NodeImport& n) {
+  if (n.has(2)) {
+    const auto training = n.const_ints(2);
+    const auto ratio = n.has(1) ? n.const_reals(1) : std::vector<double>{0.5};
+    const auto zero = [](const auto& v) { return v && v->size() == 1 && (*v)[0] == 0; };
+    if (!zero(training) && !zero(ratio))
+      return n.fail("training mode is not supported", "export the model for inference");
+  }
   auto x = n.op("identity", {n.in(0)});
   if (!x || n.n_outputs() < 2) return one(x);
   const DType mask = n.opset < 10 ? n.in(0).type().dtype : DType::boolean;

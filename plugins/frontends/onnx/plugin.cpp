@@ -2,6 +2,7 @@
 #include "tenon/plugin.h"
 
 #include "plugins/frontends/onnx/impl.h"
+#include "plugins/frontends/onnx/onnx_options.h"
 #include "tenon/implementation.h"
 
 namespace {
@@ -18,7 +19,7 @@ void describe(tenon::Registration& r) {
   r.add(tenon::FrontendInfo{.id = "tenon.onnx",
                             .doc = "Imports ONNX models, opset 7 to 21, with external data.",
                             .extensions = {".onnx"},
-                            .options = {},
+                            .options = tenon::option_rows<tenon::onnx_import::OnnxOptions>(),
                             .import = import});
 }
 

@@ -13,8 +13,9 @@
 namespace tenon {
 
 struct ImportRequest {
-  std::string path;                     ///< absolute
-  std::map<std::string, Shape> shapes;  ///< by input name, from --shape; overrides the file's
+  std::string path;                          ///< absolute
+  std::map<std::string, Shape> shapes;       ///< by input name, from --shape; overrides the file's
+  std::map<std::string, std::int64_t> dims;  ///< by name of an open dimension, from --dim
   std::shared_ptr<const OpTable> ops;
   OptionValues options;
 };
