@@ -57,24 +57,28 @@ def peer(model, args, threads):
     return {"min": run["min_ms"], "median": run["median_ms"]}
 
 
+def paths(names, work):
+    """name -> file; generated models are made in `work`."""
+    if not SHARED.is_dir():
+        sys.exit(f"{sys.argv[0]}: no models: set TENON_SHARED")
+    gen = pathlib.Path(work) / "gen"
+    if any(MODELS[m][0].startswith("gen/") for m in names):
+        gen.mkdir()
+        subprocess.run(["/usr/bin/python3", SHARED / "peer/gen_models.py", gen], check=True, capture_output=True)
+    return {m: gen / MODELS[m][0][4:] if MODELS[m][0].startswith("gen/") else SHARED / "models" / MODELS[m][0] for m in names}
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("models", nargs="*", default=list(MODELS))
     a = p.parse_args()
-    if not SHARED.is_dir():
-        sys.exit("models.py: no models: set TENON_SHARED")
     print(f"{'model':24}{'tenon min':>12}{'median':>9}{'peer min':>12}{'median':>9}{'ratio min':>12}{'median':>9}")
     with tempfile.TemporaryDirectory(prefix="tenon-") as work:
-        gen = pathlib.Path(work) / "gen"
-        if any(MODELS[m][0].startswith("gen/") for m in a.models):
-            gen.mkdir()
-            subprocess.run(["/usr/bin/python3", SHARED / "peer/gen_models.py", gen], check=True, capture_output=True)
-        for name in a.models:
-            file, args, *fixed = MODELS[name]
+        for name, model in paths(a.models, work).items():
+            _, args, *fixed = MODELS[name]
             fixed = fixed[0] if fixed else {}
-            model = gen / file[4:] if file.startswith("gen/") else SHARED / "models" / file
             artefact = pathlib.Path(work) / name
             fix = [a for k, v in fixed.items() for a in ("--set", f"import.fix=[{k}={v}]")]
             subprocess.run([TENON, "compile", model, *options(args, "--shape"), *fix, "-o", artefact], check=True, capture_output=True)
@@ -90,4 +94,5 @@ def main():
             print(line, flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
