@@ -12,6 +12,7 @@
 #include "core/pipeline/object_cache.h"
 #include "core/storage/files.h"
 #include "core/storage/timeline.h"
+#include "core/support/machine.h"
 #include "tenon/storage.h"
 
 namespace tenon::cli {

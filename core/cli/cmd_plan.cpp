@@ -136,6 +136,7 @@ void add_plan(CLI::App& app, Context& ctx) {
   check->callback([c, &ctx] { check_verb(ctx, *c); });
 
   add_plan_at(app, ctx);
+  add_plan_blame(app, ctx);
   add_plan_compare(app, ctx);
   add_plan_merge(app, ctx);
   add_plan_show(app, ctx);

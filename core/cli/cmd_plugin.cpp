@@ -9,7 +9,6 @@
 #include "core/cli/commands.h"
 #include "core/cli/json.h"
 #include "core/cli/planning.h"
-#include "core/kit/isolated.h"
 #include "core/plugin_host/session.h"
 
 namespace tenon::cli {

@@ -81,8 +81,6 @@ Status write_profile(const std::string& file, const Profile& p, const std::strin
 }
 
 int run(Context& ctx, const Args& a) {
-  auto files = name_values(a.inputs, "--input");
-  if (!files) return ctx.report(files.errors());
   auto fills = name_values(a.fills, "--fill");
   if (!fills) return ctx.report(fills.errors());
   std::uint32_t flags = 0;
@@ -92,6 +90,8 @@ int run(Context& ctx, const Args& a) {
   if (!runner) return ctx.report(runner.errors());
   if (a.verify)
     if (Status s = runner->verify(); !s) return ctx.report(s.errors());
+  auto files = input_files(a.inputs, runner->inputs());
+  if (!files) return ctx.report(files.errors());
   auto inputs = make_inputs(runner->inputs(), *files, *fills, a.seed);
   if (!inputs) return ctx.report(inputs.errors());
   if (Status s = runner->set(*inputs); !s) return ctx.report(s.errors());
@@ -137,7 +137,7 @@ int run(Context& ctx, const Args& a) {
 void add_run(CLI::App& app, Context& ctx) {
   auto a = std::make_shared<Args>();
   app.add_option("DIR", a->folder, "Artefact folder")->required();
-  app.add_option("--input", a->inputs, "Data of an input: --input NAME=F.npy; may be repeated");
+  app.add_option("--input", a->inputs, input_help);
   app.add_option("--fill", a->fills,
                  "Made data: NAME=uniform:0:1, NAME=randint:0:10 or NAME=const:1 (default: floats "
                  "uniform in [-1, 1), integers 0..9)");

@@ -4,9 +4,9 @@
 
 #include <charconv>
 
-#include "core/kit/isolated.h"
 #include "core/storage/judge.h"
 #include "core/support/files.h"
+#include "core/support/isolated.h"
 
 namespace tenon::cli {
 
@@ -91,7 +91,7 @@ Result<ChosenPlanner> choose_planner(const Context& ctx, const std::string& name
 
 std::optional<Diag> crashes_when_loaded(const std::string& plugin,
                                         const std::function<bool()>& load) {
-  const kit::Outcome loads = kit::run_isolated(std::chrono::seconds(20), [&] {
+  const ChildResult loads = run_isolated(std::chrono::seconds(20), [&] {
     return load() ? std::string() : std::string("refused");  // by whom, the caller finds out
   });
   if (loads.returned) return std::nullopt;

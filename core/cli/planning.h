@@ -60,6 +60,7 @@ std::optional<Diag> crashes_when_loaded(const std::string& plugin,
 
 // Verbs of `tenon plan` that have files of their own.
 void add_plan_at(CLI::App& plan, Context& ctx);
+void add_plan_blame(CLI::App& plan, Context& ctx);
 void add_plan_compare(CLI::App& plan, Context& ctx);
 void add_plan_merge(CLI::App& plan, Context& ctx);
 void add_plan_show(CLI::App& plan, Context& ctx);

@@ -1,14 +1,15 @@
 #include "core/cli/runner.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <random>
 
+#include "core/cli/cli.h"
 #include "core/support/files.h"
+#include "core/support/machine.h"
 #include "core/support/npy.h"
 
 namespace tenon::cli {
@@ -165,11 +166,6 @@ std::uint16_t half_of(float x) {
 
 }  // namespace
 
-std::uint64_t memory_of_machine() {
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 Result<Runner> Runner::open(const std::string& folder, std::uint32_t threads, std::uint32_t flags) {
   Runner r;
   tn_model* m = nullptr;
@@ -318,6 +314,13 @@ Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint
       break;
   }
   return t;
+}
+
+Result<std::map<std::string, std::string>> input_files(const std::vector<std::string>& items,
+                                                       const std::vector<NamedType>& inputs) {
+  if (items.size() == 1 && inputs.size() == 1 && items[0].find('=') == std::string::npos)
+    return std::map<std::string, std::string>{{inputs[0].name, items[0]}};
+  return name_values(items, "--input");
 }
 
 Result<std::vector<Tensor>> make_inputs(const std::vector<NamedType>& inputs,

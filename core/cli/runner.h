@@ -40,6 +40,7 @@ class Runner {
   /// Nanoseconds of each step of the last run; needs TN_PROFILE.
   std::vector<std::uint64_t> step_times() const;
   std::string program() const { return tn_model_json(model_.get()); }
+  const tn_model* model() const { return model_.get(); }
   std::uint32_t threads() const { return tn_context_threads(context_.get()); }
 
  private:
@@ -49,14 +50,17 @@ class Runner {
   std::vector<Tensor> held_;  // planned inputs are consumed by a run, or state: they are set again
 };
 
-/// Bytes of main memory.
-std::uint64_t memory_of_machine();
-
 /// Fills for inputs without data: floats uniform in [-1, 1), integers 0..9, booleans 0 or 1; `fill`
 /// overrides: uniform:LO:HI, randint:LO:HI (HI excluded), const:V. TN8103 for a fill that cannot be
 /// read, is empty, or has values that `type` has not; TN8107 when the tensor is too large for
 /// memory. Same seed, same bytes.
 Result<Tensor> filled(const TensorType& type, const std::string& fill, std::uint64_t seed);
+
+inline constexpr const char* input_help =
+    "Data of an input: NAME=F.npy, or F.npy where there is one input; may be repeated";
+/// --input NAME=F.npy by name; a bare F.npy where the model has one input. TN2151.
+Result<std::map<std::string, std::string>> input_files(const std::vector<std::string>& items,
+                                                       const std::vector<NamedType>& inputs);
 
 /// One tensor per input: `files` (name -> path of an .npy) first, else fills, else made data; state
 /// begins as zeros. TN8104: a name that

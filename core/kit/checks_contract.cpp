@@ -11,11 +11,11 @@
 #include <memory>
 #include <thread>
 
-#include "core/kit/isolated.h"
 #include "core/kit/planner_kit.h"
 #include "core/kit/recorder.h"
 #include "core/kit/requests.h"
 #include "core/storage/request_view.h"
+#include "core/support/isolated.h"
 
 namespace tenon::kit {
 namespace {
@@ -105,7 +105,8 @@ std::string digests(const Subject& s, unsigned variant) {
 std::string determinism(const Subject& s) {
   std::string first;
   for (unsigned variant = 0; variant < 20; ++variant) {
-    const Outcome o = run_isolated(std::chrono::seconds(60), [&] { return digests(s, variant); });
+    const ChildResult o =
+        run_isolated(std::chrono::seconds(60), [&] { return digests(s, variant); });
     if (!o.returned) return o.text;
     if (variant == 0) first = o.text;
     if (o.text != first)

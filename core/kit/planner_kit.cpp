@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/kit/isolated.h"
+#include "core/support/isolated.h"
 
 namespace tenon::kit {
 
@@ -19,7 +19,8 @@ std::vector<Verdict> run_checks(const std::vector<Check>& all, const Subject& su
   std::vector<Verdict> out;
   for (const Check& c : all) {
     if (!only.empty() && std::ranges::find(only, c.name) == only.end()) continue;
-    const Outcome o = run_isolated(std::chrono::seconds(c.seconds), [&] { return c.run(subject); });
+    const ChildResult o =
+        run_isolated(std::chrono::seconds(c.seconds), [&] { return c.run(subject); });
     out.push_back({&c, o.text});
     if (done) done(out.back());
   }

@@ -115,7 +115,7 @@ class ProgramBuilder {
       loop(s, out);
       return out;
     }
-    for (Value v : from.node->operands) out.args.push_back(place(v.id()));
+    for (Value v : from.node->operands) add(out, v.id());
     if (from.node->op == node::branch) {
       out.kind = ExecStep::Kind::branch;
       out.then_dead = sweep_.dying(t_.arm_entry(s, 0));
@@ -124,7 +124,7 @@ class ProgramBuilder {
       out.else_steps = steps(t_.arm_body(s, 1));
       return out;
     }
-    for (const NodeResult& r : from.node->results) out.args.push_back(place(r.id));
+    for (const NodeResult& r : from.node->results) add(out, r.id);
     out.dead = sweep_.dying(from.next);
     if (from.kernel) {
       call(from, out);
@@ -138,11 +138,12 @@ class ProgramBuilder {
     const Node& n = *t_.steps[s].node;
     const TimelineBody& body = t_.bodies[t_.arm_body(s, 0)];
     out.kind = ExecStep::Kind::loop;
-    out.args = {place(n.operands[0].id()), place(n.regions[0].entry->results[0].id)};
+    add(out, n.operands[0].id());
+    add(out, n.regions[0].entry->results[0].id);
     for (std::uint32_t j = 0; j < n.results.size(); ++j) {
-      out.args.push_back(place(n.operands[j + 1].id()));
-      out.args.push_back(place(n.results[j].id));
-      out.args.push_back(place(body.body->results[j].id()));
+      add(out, n.operands[j + 1].id());
+      add(out, n.results[j].id);
+      add(out, body.body->results[j].id());
     }
     out.then_dead = sweep_.dying(t_.arm_entry(s, 0));
     out.else_dead = sweep_.dying(t_.arm_entry(s, 1));
@@ -152,10 +153,18 @@ class ProgramBuilder {
     out.dead = sweep_.dying(t_.steps[s].next);
   }
 
+  void add(ExecStep& out, ValueId id) const {
+    out.args.push_back(place(id));
+    const bool constant = homes_[id].value.node->op == node::constant;
+    out.values.push_back(constant ? homes_[id].owner : id);  // identical constants are one
+  }
+
   void call(const TimelineStep& from, ExecStep& out) {
     const tir::Kernel& k = from.kernel->kernel;
     const std::uint32_t n_shared = k.count(tir::Scope::shared);
     for (std::uint32_t i = 0; i < n_shared; ++i) out.args.push_back(slot_[from.scratch + i]);
+    for (std::uint32_t i = 0; i < n_shared + (k.worker_bytes > 0); ++i)
+      out.values.push_back(from.scratch + i);
     const ArgPlace worker = k.worker_bytes > 0 ? slot_[from.scratch + n_shared] : ArgPlace{};
     const auto [it, fresh] =
         kernels_.try_emplace({k.symbol, worker.index, worker.offset}, out_.kernels.size());

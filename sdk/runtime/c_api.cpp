@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "error.h"
+#include "single_step.h"
 
 struct tn_model {
   std::shared_ptr<const tenon::runtime::Model> model;
@@ -71,7 +72,9 @@ tn_tensor_info info_of(const Tensor& t) {
           t.bytes,
           t.align,
           t.planned,
-          t.state};
+          t.state,
+          t.place.index,
+          t.place.offset};
 }
 
 int find(const std::vector<Tensor>& list, const char* name, std::uint32_t* out, const char* what) {
@@ -134,9 +137,12 @@ int tn_model_output(const tn_model* m, std::uint32_t i, tn_tensor_info* out) {
 int tn_model_pool(const tn_model* m, std::uint32_t i, tn_pool_info* out) {
   return guarded([&] {
     static constexpr const char* kinds[] = {"data", "constants", "worker"};
-    const auto& p = item(deref(m, "the model").model->program.pools, i, "pool");
+    const Model& model = *deref(m, "the model").model;
+    const auto& p = item(model.program.pools, i, "pool");
+    const auto& image = model.images[i];
     give(tn_pool_info{sizeof(tn_pool_info), p.id.c_str(), p.bytes, p.align,
-                      kinds[static_cast<unsigned>(p.kind)]},
+                      kinds[static_cast<unsigned>(p.kind)],
+                      image.size() > 0 ? image.data() : nullptr, image.size()},
          out);
   });
 }
@@ -148,8 +154,26 @@ int tn_model_step(const tn_model* m, std::uint32_t i, tn_step_info* out) {
     const bool call = s.kind == tenon::runtime::StepKind::call;
     const auto* k = call ? &model.program.kernels[s.kernel] : nullptr;
     give(tn_step_info{sizeof(tn_step_info), s.name.c_str(), kinds[static_cast<unsigned>(s.kind)],
-                      k ? k->symbol.c_str() : "", k ? k->work : 0},
+                      k ? k->symbol.c_str() : "", k ? k->work : 0,
+                      static_cast<std::uint32_t>(tenon::runtime::arguments(model, s).size()),
+                      tenon::runtime::past(model, i)},
          out);
+  });
+}
+int tn_model_step_arg(const tn_model* m, std::uint32_t step, std::uint32_t arg, tn_arg_info* out) {
+  return guarded([&] {
+    const Model& model = *deref(m, "the model").model;
+    const auto& s = model.program.steps[item(model.shown, step, "step")];
+    give(item(tenon::runtime::arguments(model, s), arg, "argument"), out);
+  });
+}
+int tn_run_step(const tn_model* m, std::uint32_t step, int turn, void* const* args,
+                std::uint32_t* next) {
+  return guarded([&] {
+    const Model& model = *deref(m, "the model").model;
+    item(model.shown, step, "step");
+    deref(args, "args");
+    deref(next, "next") = tenon::runtime::run_step(model, step, turn != 0, args);
   });
 }
 int tn_find_input(const tn_model* m, const char* name, std::uint32_t* out) {

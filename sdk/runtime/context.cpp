@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "error.h"
+#include "single_step.h"
 
 namespace tenon::runtime {
 namespace {
@@ -262,36 +263,6 @@ void Context::run() {
   steps();
 }
 
-namespace {
-
-/// Carried value `j` from its initial value (0), or from what the body made (2).
-void carry(const Step& loop, void* const* args, std::size_t from) {
-  for (std::size_t j = 2; j < loop.args.size(); j += 3)
-    if (loop.args[j].bytes > 0) std::memmove(args[j + 1], args[j + from], loop.args[j].bytes);
-}
-
-/// Whether the body runs. A count of 0 or less: never.
-bool enter_loop(const Step& loop, void* const* args) {
-  std::int64_t count = 0;
-  std::memcpy(&count, args[0], sizeof count);
-  std::memset(args[1], 0, sizeof count);
-  carry(loop, args, 0);
-  return count > 0;
-}
-
-/// Whether it runs once more.
-bool turn_loop(const Step& loop, void* const* args) {
-  std::int64_t count = 0, i = 0;
-  std::memcpy(&count, args[0], sizeof count);
-  std::memcpy(&i, args[1], sizeof i);
-  carry(loop, args, 2);
-  ++i;
-  std::memcpy(args[1], &i, sizeof i);
-  return i < count;
-}
-
-}  // namespace
-
 void Context::steps() {
   using Clock = std::chrono::steady_clock;
   for (std::size_t s = 0; s < p_.steps.size();) {
@@ -370,9 +341,7 @@ void Context::call(std::size_t s) {
   else
     workers_.run(parts, run_part, &d);
   for (unsigned w = 0; w < parts; ++w)
-    if (codes[w] != 0)
-      throw Error(TN_RT_KERNEL, "step '" + step.name + "': kernel '" + k.symbol +
-                                    "' failed with code " + std::to_string(codes[w]));
+    if (codes[w] != 0) throw_kernel_failure(step, k, codes[w]);
 }
 
 void Context::check_slack(std::size_t s) const {

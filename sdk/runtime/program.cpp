@@ -235,6 +235,9 @@ class Reader {
   void step(const At& x, unsigned depth) {
     Step s{.name = x["name"].text()};
     for (const At& a : x["args"].items()) s.args.push_back(place(a));
+    if (x.has("values"))
+      for (const At& v : x["values"].items())
+        s.values.push_back(static_cast<std::uint32_t>(v.u64(UINT32_MAX)));
     const std::string kind = x["kind"].text();
     const auto expect = [&](std::size_t n) {
       if (s.args.size() != n) x["args"].fail(count(s.args.size(), n));
@@ -243,6 +246,7 @@ class Reader {
       s.kind = StepKind::call;
       s.kernel = x["kernel"].index(p_.kernels.size());
       call(x, s, p_.kernels[s.kernel]);
+      ids(x, s, p_.kernels[s.kernel].worker_bytes > 0 ? 1 : 0);
       p_.steps.push_back(std::move(s));
     } else if (kind == "copy") {
       s.kind = StepKind::copy;
@@ -251,11 +255,13 @@ class Reader {
         x["args"].fail("copies " + std::to_string(s.args[0].bytes) + " bytes to " +
                        std::to_string(s.args[1].bytes));
       writable(x, s.args[1]);
+      ids(x, s, 0);
       p_.steps.push_back(std::move(s));
     } else if (kind == "branch") {
       s.kind = StepKind::branch;
       expect(1);
       if (s.args[0].bytes != 1) x["args"].fail("a condition is one byte");
+      ids(x, s, 0);
       branch(x, std::move(s), depth);
     } else if (kind == "loop") {
       s.kind = StepKind::loop;
@@ -278,6 +284,7 @@ class Reader {
         x["args"].items()[j].fail("a carried value has one size");
       writable(x, s.args[j + 1]);
     }
+    ids(x, s, 0);
     const std::size_t at = p_.steps.size();
     Step turn{.kind = StepKind::turn, .args = s.args};
     p_.steps.push_back(std::move(s));
@@ -296,6 +303,13 @@ class Reader {
                                   k.symbol + "' was compiled for " + std::to_string(k.args[a]));
       if (a >= k.n_inputs) writable(x, s.args[a]);
     }
+  }
+
+  /// One id for each argument, and one for the worker scratch.
+  static void ids(const At& x, const Step& s, std::size_t extra) {
+    if (!s.values.empty() && s.values.size() != s.args.size() + extra)
+      x["values"].fail(std::to_string(s.values.size()) + " ids of " +
+                       std::to_string(s.args.size() + extra) + " arguments");
   }
 
   static std::string count(std::size_t is, std::size_t should) {

@@ -63,6 +63,7 @@ struct Step {
   std::string name;
   std::uint32_t kernel = 0, target = 0;
   std::vector<Place> args;
+  std::vector<std::uint32_t> values;  ///< of `args` and the worker scratch, or none: what they are
 };
 
 struct Program {

@@ -46,7 +46,13 @@ TEST_CASE("program: arguments are resolved, pools are exact") {
   CHECK(a.args[0] == ArgPlace{ArgPlace::Kind::input, 0, 0, 32});
   CHECK(a.args[1] == ArgPlace{ArgPlace::Kind::pool, 1, 0, 16});
   CHECK(a.args[2].bytes == 32);
-  CHECK(a.args.size() == 4);  // in, in, out, scratch
+  CHECK(a.args.size() == 4);                  // in, in, out, scratch
+  REQUIRE(a.values.size() == 5);              // and the worker scratch
+  for (const std::size_t i : {1u, 3u, 4u}) {  // those that the request knows: by id
+    const auto is = [&](const TokenMember& m) { return m.id == a.values[i]; };
+    const auto holds = [&](const StorageToken& t) { return std::ranges::any_of(t.members, is); };
+    CHECK(std::ranges::count_if(p.request.tokens, holds) == 1);
+  }
   CHECK(p.program.steps[3].args.back() == ArgPlace{ArgPlace::Kind::output, 0, 0, 32});
   for (std::size_t i = 0; i < p.program.pools.size(); ++i)
     CHECK(p.program.pools[i].bytes == p.plan.pools[i].peak);

@@ -224,6 +224,12 @@ TEST_CASE(
   write_artefact(dir.path(), m.program, m.kernels);
   const auto model = load(dir.path());
   REQUIRE(tn_model_steps(model.get()) == 4);
+  for (std::uint8_t on : {1, 0}) {  // the arms are steps 1 and 2, and 3
+    void* condition[] = {&on};
+    std::uint32_t next = 0;
+    REQUIRE(tn_run_step(model.get(), 0, 0, condition, &next) == 0);
+    CHECK(next == (on ? 1u : 3u));
+  }
   const auto c = context(model, 2, TN_PROFILE | TN_POISON);
   for (std::uint8_t on : {1, 0, 1}) {
     REQUIRE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0);
@@ -282,6 +288,41 @@ TEST_CASE("runtime: loops run their body as often as an input says, times add up
     REQUIRE(steps == 2);
     CHECK((ns[1] > 0) == (n > 0));
   }
+}
+
+TEST_CASE("runtime: the steps of a loop, one by one, come back to the loop") {
+  const LoopModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  tn_step_info info{};
+  info.struct_size = sizeof info;
+  REQUIRE(tn_model_step(model.get(), 0, &info) == 0);
+  CHECK(info.n_args == 5);
+  CHECK(info.past == 2);
+  tn_arg_info a{.struct_size = sizeof a};
+  for (std::uint32_t k = 0; k < 5; ++k) {
+    REQUIRE(tn_model_step_arg(model.get(), 0, k, &a) == 0);
+    CHECK(a.written == (k == 1 || k == 3));  // the number of the iteration, what it carries
+  }
+  std::int64_t count = 2, i = 7;
+  auto x = std::make_unique<Aligned>(), w = std::make_unique<Aligned>(),
+       carried = std::make_unique<Aligned>(), made = std::make_unique<Aligned>();
+  std::memcpy(x->v, m.x.data(), SmallModel::bytes);
+  std::memcpy(w->v, m.w.data(), SmallModel::bytes);
+  void* loop[] = {&count, &i, x->v, carried->v, made->v};
+  void* body[] = {carried->v, w->v, made->v};
+  std::uint32_t at = 0, before = 0;
+  std::vector<std::uint32_t> way;
+  for (bool first = true; at < 2; first = false) {
+    const bool turn = !first && at <= before;
+    before = at;
+    way.push_back(at);
+    REQUIRE(tn_run_step(model.get(), at, turn, at == 0 ? loop : body, &at) == 0);
+  }
+  CHECK(way == std::vector<std::uint32_t>{0, 1, 0, 1, 0});
+  CHECK(carried->v[9] == m.x[9] + m.w[9] + m.w[9]);
+  CHECK(i == 2);
 }
 
 TEST_CASE("runtime: loops whose places are wrong are refused") {
@@ -349,6 +390,48 @@ TEST_CASE("runtime: state begins as zeros, is kept from run to run, and can be s
     REQUIRE(tn_output(other.get(), 0, &y) == 0);
     CHECK(static_cast<const float*>(y)[9] == m.x[9]);
   }
+}
+
+TEST_CASE("runtime: steps one by one, in memory of the caller's, give what a run gives") {
+  SmallModel m;
+  m.program.steps[0].values = {7, 8, 9};
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  tn_step_info s{.struct_size = sizeof s};
+  REQUIRE(tn_model_step(model.get(), 0, &s) == 0);
+  CHECK(s.n_args == 3);
+  CHECK(s.past == 0);
+  tn_arg_info a{.struct_size = sizeof a};
+  REQUIRE(tn_model_step_arg(model.get(), 0, 1, &a) == 0);
+  CHECK(a.base == TN_IN_POOL);
+  CHECK(a.index == 1);
+  CHECK(a.bytes == SmallModel::bytes);
+  CHECK_FALSE(a.written);
+  CHECK(a.value == 8);
+  REQUIRE(tn_model_step_arg(model.get(), 1, 2, &a) == 0);
+  CHECK(a.base == TN_IN_OUTPUT);
+  CHECK(a.written);
+  CHECK(a.value == UINT32_MAX);
+  CHECK(tn_model_step_arg(model.get(), 1, 3, &a) == TN_RT_NAME);
+  std::uint32_t next = 0;
+  CHECK(tn_run_step(model.get(), 2, 0, nullptr, &next) == TN_RT_NAME);
+  CHECK(tn_run_step(model.get(), 0, 0, nullptr, &next) == TN_RT_ARGUMENT);
+  tn_pool_info flash{.struct_size = sizeof flash};
+  REQUIRE(tn_model_pool(model.get(), 1, &flash) == 0);
+  REQUIRE(flash.image_bytes == SmallModel::bytes);
+  CHECK(std::memcmp(flash.image, m.w.data(), SmallModel::bytes) == 0);
+  auto x = std::make_unique<Aligned>(), sum = std::make_unique<Aligned>(),
+       w = std::make_unique<Aligned>(), y = std::make_unique<Aligned>();
+  std::memcpy(x->v, m.x.data(), SmallModel::bytes);
+  std::memcpy(w->v, flash.image, SmallModel::bytes);
+  void* first[] = {x->v, w->v, sum->v};
+  void* second[] = {sum->v, x->v, y->v};
+  REQUIRE(tn_run_step(model.get(), 0, 0, first, &next) == 0);
+  CHECK(next == 1);
+  REQUIRE(tn_run_step(model.get(), 1, 0, second, &next) == 0);
+  CHECK(next == 2);
+  for (std::size_t i = 0; i < SmallModel::n; ++i) REQUIRE(y->v[i] == m.expected(i));
 }
 
 TEST_CASE("runtime: worker scratch is one per worker") {

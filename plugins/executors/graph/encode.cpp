@@ -48,6 +48,7 @@ Json step(const ExecStep& s) {
   Json args = Json::array();
   for (const ArgPlace& a : s.args) args.push_back(place(a));
   Json j{{"name", s.name}, {"kind", kinds[static_cast<unsigned>(s.kind)]}, {"args", args}};
+  if (!s.values.empty()) j["values"] = s.values;
   if (s.kind == ExecStep::Kind::call) j["kernel"] = s.kernel;
   if (s.kind == ExecStep::Kind::branch) {
     j["then"] = steps(s.then_steps);  // branches nest to at most 64
@@ -159,7 +160,7 @@ Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::
     if (const ExecKernel& x = p.kernels[k]; !sizes[k])  // never called
       sizes[k].emplace(x.n_inputs + x.n_outputs + x.n_shared, 0);
   Json j;
-  j["format"] = {{"major", 1}, {"minor", 0}};
+  j["format"] = {{"major", 1}, {"minor", 1}};
   j["model"] = p.model;
   j["request_hash"] = p.request_hash;
   j["target"] = {{"triple", p.target_triple},

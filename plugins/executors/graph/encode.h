@@ -10,7 +10,7 @@
 
 namespace tenon::graph_executor {
 
-/// Text of program.json, version 1.0. TN6201 names what the format cannot say; TN9063: two calls of
+/// Text of program.json, version 1.1. TN6201 names what the format cannot say; TN9063: two calls of
 /// one kernel with arguments of different sizes.
 Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::string>& objects);
 /// The file that holds the constants of pool `i`, or "" when it has none.

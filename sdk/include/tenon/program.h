@@ -33,6 +33,9 @@ struct ExecStep {
   /// ones, runs its body `count` times (never when that is below 1), and copies from the third to
   /// the second after each; equal places need no copy, others of one step do not overlap.
   std::vector<ArgPlace> args;
+  /// Which value each of `args` is, and last, of a call that has it, its worker scratch: ids as in
+  /// TokenMember::id. What debuggers go by; no executor needs it.
+  std::vector<ValueId> values;
   std::vector<ExecStep> then_steps, else_steps;  ///< branch: its arms. loop: its body, and nothing
   DeadRanges dead;  ///< call, copy: what dies when the step is done; loop: after the last iteration
   DeadRanges then_dead, else_dead;  ///< branch: what dies when that arm is entered; loop: when its

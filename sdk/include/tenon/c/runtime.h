@@ -12,6 +12,9 @@
  * its constants mapped read-only. A context is one instance: pools, bound tensors, threads. One
  * thread at a time uses a context.
  *
+ * Debuggers need no context: tn_model_step_arg says what each step touches, tn_run_step runs one in
+ * memory of theirs.
+ *
  * Every function that returns int gives 0, or a code of 8001..8999; the text is tn_last_error(),
  * per thread. Nothing here aborts on bad input, reads environment variables or prints. */
 #ifndef TENON_C_RUNTIME_H
@@ -80,13 +83,17 @@ typedef struct {
   uint64_t bytes, align; /* align: what memory bound to it must have */
   int planned;           /* 1: stands in a pool; use tn_input_memory, it cannot be bound */
   int state; /* 1: an input that a context keeps from run to run, zeros at first; need not be set */
+  uint32_t pool; /* when planned: where */
+  uint64_t offset;
 } tn_tensor_info;
 
 typedef struct {
   size_t struct_size;
   const char* id;
   uint64_t bytes, align;
-  const char* kind; /* "data", "constants" or "worker" (one instance per worker) */
+  const char* kind;  /* "data", "constants" or "worker" (one instance per worker) */
+  const void* image; /* what it holds before the first run, or null; lives as long as the model */
+  uint64_t image_bytes;
 } tn_pool_info;
 
 typedef struct {
@@ -95,7 +102,20 @@ typedef struct {
   const char* kind;   /* "call", "copy", "branch" or "loop" */
   const char* kernel; /* symbol, of a call; else "" */
   uint64_t work;      /* estimated scalar operations; 0 unknown */
+  uint32_t n_args;    /* see tn_model_step_arg */
+  uint32_t past;      /* of a loop: the first step behind its body; else 0 */
 } tn_step_info;
+
+enum { TN_IN_POOL, TN_IN_INPUT, TN_IN_OUTPUT };
+
+typedef struct {
+  size_t struct_size;
+  int base;       /* TN_IN_POOL, or TN_IN_INPUT, TN_IN_OUTPUT: memory of the caller's */
+  uint32_t index; /* of that pool, input or output */
+  uint64_t offset, bytes;
+  int written;    /* 0: the step only reads it */
+  uint32_t value; /* id of the value in request.json; UINT32_MAX when the artefact does not say */
+} tn_arg_info;
 
 enum {
   TN_GUARD = 1u,  /* each data pool ends at a page that may not be touched; what lies between is
@@ -134,6 +154,10 @@ TN_RT_API int tn_model_input(const tn_model*, uint32_t i, tn_tensor_info* out);
 TN_RT_API int tn_model_output(const tn_model*, uint32_t i, tn_tensor_info* out);
 TN_RT_API int tn_model_pool(const tn_model*, uint32_t i, tn_pool_info* out);
 TN_RT_API int tn_model_step(const tn_model*, uint32_t i, tn_step_info* out);
+/* Argument `arg` of a step. Of a call: inputs, outputs, shared scratch, then its worker scratch if
+ * it has any. Of a copy: from, to. Of a branch: the condition. Of a loop: count, number of the
+ * iteration, and for each carried value what it is at first, itself, what the body makes of it. */
+TN_RT_API int tn_model_step_arg(const tn_model*, uint32_t step, uint32_t arg, tn_arg_info* out);
 /* Number of the input (output) called `name`; TN_RT_NAME lists those that exist. */
 TN_RT_API int tn_find_input(const tn_model*, const char* name, uint32_t* out);
 TN_RT_API int tn_find_output(const tn_model*, const char* name, uint32_t* out);
@@ -159,6 +183,14 @@ TN_RT_API int tn_input_memory(tn_context*, uint32_t i, void** out);
  * inputs that are bound must not overlap. */
 TN_RT_API int tn_bind_output(tn_context*, uint32_t i, tn_dtype dtype, uint32_t rank,
                              const int64_t* dims, void* data);
+
+/* Runs one step, all of its range, on this thread: args[k] is where argument k stands, in memory of
+ * the caller's that has the argument's bytes and alignment. `*next` becomes the step that runs
+ * then, tn_model_steps behind the last. After the body of a loop that is the loop again (no larger
+ * than `step`), to be run with `turn` 1: it hands on what the body made, and begins another
+ * iteration or ends. */
+TN_RT_API int tn_run_step(const tn_model*, uint32_t step, int turn, void* const* args,
+                          uint32_t* next);
 
 /* Runs all steps. After a failure outputs are undefined and the context can run again. */
 TN_RT_API int tn_run(tn_context*);

@@ -1,4 +1,4 @@
-#include "core/kit/isolated.h"
+#include "core/support/isolated.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace tenon::kit {
+namespace tenon {
 namespace {
 
 void write_all(int fd, const std::string& text) {
@@ -50,7 +50,7 @@ bool read_until_end(int fd, std::chrono::seconds limit, std::string& out) {
 
 }  // namespace
 
-Outcome run_isolated(std::chrono::seconds limit, const std::function<std::string()>& body) {
+ChildResult run_isolated(std::chrono::seconds limit, const std::function<std::string()>& body) {
   int fds[2];
   if (pipe(fds) != 0) return {false, "no process could be started"};
   const pid_t pid = fork();
@@ -76,4 +76,4 @@ Outcome run_isolated(std::chrono::seconds limit, const std::function<std::string
   return {false, fmt::format("ended the process with {}", WEXITSTATUS(status))};
 }
 
-}  // namespace tenon::kit
+}  // namespace tenon
