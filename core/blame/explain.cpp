@@ -283,9 +283,9 @@ Finding explain_sharing(const Subject& s, const Outcome& o,
       if (const std::string why = misplaced(s, *a); !why.empty())
         return stands_elsewhere(s, by ? by->step : o.step, *a, why);
   if (within && writer && joined(s, *victim, *writer)) return in_place(s, o, *victim, *writer);
-  if (victim && writer &&
-      !live(s, *victim,
-            std::min<std::uint32_t>(o.step, static_cast<std::uint32_t>(s.steps.size()) - 1)))
+  const std::uint32_t read = std::min(o.step, static_cast<std::uint32_t>(s.steps.size()) - 1);
+  // Not needed when it was overwritten: in a loop that is seen by the step of the next iteration.
+  if (writer && !(live(s, *victim, read) && live(s, *victim, by->step)))
     return used_after_life(s, o.step, *victim, by);
   if (needed.size() == 1 && !writer) return alone(s, o, needed[0], align);
   return unexplained(s, o, needed);

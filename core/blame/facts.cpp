@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/blame/explain.h"
 
 namespace tenon::blame {
@@ -79,23 +81,49 @@ std::optional<Party> neighbour(const Subject& s, const Arg& a, std::int64_t lo, 
   return other;
 }
 
-std::optional<ArgOf> overwriter(const Subject& s, const Arg& a, std::uint32_t step) {
-  for (std::uint32_t k = step; k-- > 0;) {
-    const auto& args = s.steps[k].args;
-    for (std::uint32_t i = 0; i < args.size(); ++i)
-      if (args[i].written && args[i].block != a.block && overlap(args[i], a)) return ArgOf{k, i};
-    for (const Arg& w : args)
-      if (w.written && w.block == a.block && w.in_block < a.in_block + a.bytes &&
-          a.in_block < w.in_block + w.bytes)
-        return std::nullopt;
+namespace {
+
+/// The steps that may have run before `step`, the latest first: within a loop also those of the
+/// iteration before. Calls `each` until it says false.
+template <class Each>
+void backwards(const Subject& s, std::uint32_t step, Each each) {
+  std::uint32_t first = step, end = step;  // what has been visited
+  const auto visit = [&](std::uint32_t lo, std::uint32_t hi) {
+    for (std::uint32_t k = hi; k-- > lo;)
+      if (!each(k)) return false;
+    return true;
+  };
+  for (std::uint32_t k = step; k-- > 0;) {  // innermost loop first
+    const std::uint32_t last = s.steps[k].last;
+    if (last == none || last < end) continue;
+    if (!visit(k + 1, first) || !visit(end, last + 1)) return;
+    first = k + 1;
+    end = last + 1;
   }
-  return std::nullopt;
+  visit(0, first);
+}
+
+}  // namespace
+
+std::optional<ArgOf> overwriter(const Subject& s, const Arg& a, std::uint32_t step) {
+  std::optional<ArgOf> out;
+  const auto own = [&](const Arg& w) {
+    return w.written && w.block == a.block && w.in_block < a.in_block + a.bytes &&
+           a.in_block < w.in_block + w.bytes;
+  };
+  backwards(s, step, [&](std::uint32_t k) {
+    const auto& args = s.steps[k].args;
+    for (std::uint32_t i = 0; i < args.size() && !out; ++i)
+      if (args[i].written && args[i].block != a.block && overlap(args[i], a)) out = ArgOf{k, i};
+    return !out && std::ranges::none_of(args, own);
+  });
+  return out;
 }
 
 std::optional<Finding> contradiction(const Subject& s) {
   for (std::uint32_t k = 0; k < s.steps.size(); ++k) {
     for (const Arg& a : s.steps[k].args) {
-      if (a.block == none) continue;
+      if (a.block == none || !(a.read || a.written)) continue;  // not in this step of a loop
       if (std::string why = misplaced(s, a); !why.empty()) return stands_elsewhere(s, k, a, why);
       if (!live(s, a, k)) return used_after_life(s, k, a, std::nullopt);
     }

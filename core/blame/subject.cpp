@@ -30,7 +30,10 @@ class Reader {
     io(tn_model_inputs(out_.model), tn_model_input, Block::Kind::input, n_pools_, out_.inputs);
     io(tn_model_outputs(out_.model), tn_model_output, Block::Kind::output,
        n_pools_ + tn_model_inputs(out_.model), out_.outputs);
-    for (std::uint32_t s = 0; s < tn_model_steps(out_.model) && errors_.empty(); ++s) step(s);
+    for (std::uint32_t i = 0; i < out_.inputs.size(); ++i)
+      if (info<tn_tensor_info>(out_.model, i, tn_model_input).state != 0)
+        out_.outputs.push_back(out_.inputs[i]);
+    steps(0, tn_model_steps(out_.model));
     if (!errors_.empty()) return std::move(errors_);
     return std::move(out_);
   }
@@ -115,23 +118,52 @@ class Reader {
     return a;
   }
 
-  void step(std::uint32_t s) {
-    const auto i = info<tn_step_info>(out_.model, s, tn_model_step);
-    Step step{.name = i.name,
-              .kernel = i.kernel,
-              .branch = std::string_view(i.kind) == "branch",
-              .args = {},
-              .next = i.next,
-              .otherwise = i.otherwise};
-    for (std::uint32_t k = 0; k < i.n_args && errors_.empty(); ++k) step.args.push_back(arg(s, k));
-    out_.steps.push_back(std::move(step));
+  /// Bodies nest to at most 64.
+  void steps(std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t s = first; s < end && errors_.empty();) {
+      const auto i = info<tn_step_info>(out_.model, s, tn_model_step);
+      Step step{.name = i.name, .kernel = i.kernel, .args = {}, .number = s};
+      for (std::uint32_t k = 0; k < i.n_args && errors_.empty(); ++k)
+        step.args.push_back(arg(s, k));
+      out_.by_number.push_back(static_cast<std::uint32_t>(out_.steps.size()));
+      if (std::string_view(i.kind) == "loop" && errors_.empty()) {
+        loop(std::move(step), i.past);
+        s = i.past;
+      } else {
+        out_.steps.push_back(std::move(step));
+        ++s;
+      }
+    }
+  }
+
+  void loop(Step entry, std::uint32_t past) {
+    Step turn = entry;
+    turn.turn = true;
+    loop_reads(entry, 2);
+    loop_reads(turn, 4);
+    turn.args[1].read = true;
+    const std::uint32_t number = entry.number;
+    out_.steps.push_back(std::move(entry));
+    steps(number + 1, past);
+    out_.steps[out_.by_number[number]].last = static_cast<std::uint32_t>(out_.steps.size());
+    out_.steps.push_back(std::move(turn));
+  }
+
+  /// Of each carried value, a loop reads what it is at first (from argument 2 on) when it is
+  /// entered, what the body made of it (from 4 on) when it turns.
+  static void loop_reads(Step& step, std::uint32_t first) {
+    for (std::uint32_t k = 2; k < step.args.size(); ++k) step.args[k].read = k % 3 == first % 3;
   }
 
   Arg arg(std::uint32_t s, std::uint32_t k) {
     tn_arg_info i{};
     i.struct_size = sizeof i;
     tn_model_step_arg(out_.model, s, k, &i);
-    Arg a{.region = i.index, .offset = i.offset, .bytes = i.bytes, .written = i.written != 0};
+    Arg a{.region = i.index,
+          .offset = i.offset,
+          .bytes = i.bytes,
+          .read = i.written == 0,
+          .written = i.written != 0};
     if (i.base == TN_IN_INPUT) a.region += n_pools_;
     if (i.base == TN_IN_OUTPUT) a.region += n_pools_ + tn_model_inputs(out_.model);
     if (i.bytes == 0) return a;
@@ -168,6 +200,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::uint32_t Subject::after(std::uint32_t step, std::uint32_t next) const {
+  if (next >= by_number.size()) return static_cast<std::uint32_t>(steps.size());
+  const bool back = next <= steps[step].number;
+  return back ? steps[by_number[next]].last : by_number[next];
+}
 
 const StorageToken* Subject::token(std::uint32_t block) const {
   return block < blocks.size() && blocks[block].kind == Block::Kind::token

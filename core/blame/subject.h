@@ -35,15 +35,17 @@ struct Arg {
   std::uint64_t in_block = 0;  ///< bytes from the start of the block
   std::uint32_t region = 0;    ///< where the program has it
   std::uint64_t offset = 0, bytes = 0;
-  bool written = false, scratch = false;
+  bool read = false, written = false, scratch = false;
   std::uint32_t member = none;  ///< of its token: the value that it is
 };
 
+/// A step of the request. A loop is two: where it is entered, and the turn at the end of its body.
 struct Step {
-  std::string name, kernel;  ///< kernel: "" of copies and branches
-  bool branch = false;
-  std::vector<Arg> args;
-  std::uint32_t next = 0, otherwise = 0;
+  std::string name, kernel;   ///< kernel: "" of what is no call
+  std::vector<Arg> args;      ///< in the order in which tn_run_step takes them
+  std::uint32_t number = 0;   ///< for tn_run_step
+  bool turn = false;          ///< for tn_run_step
+  std::uint32_t last = none;  ///< where a loop is entered: its turn, the last step of its body
 };
 
 struct Subject {
@@ -53,7 +55,13 @@ struct Subject {
   std::vector<Region> regions;
   std::vector<Block> blocks;  ///< by token, then those of the caller
   std::vector<Step> steps;
-  std::vector<Arg> inputs, outputs;  ///< where the caller writes and reads
+  std::vector<Arg> inputs, outputs;  ///< where the caller writes and reads; state is both
+
+  std::vector<std::uint32_t>
+      by_number;  ///< the step that tn_run_step calls so; of a loop: its entry
+
+  /// The step that runs after `step`, when tn_run_step said that it is number `next`.
+  std::uint32_t after(std::uint32_t step, std::uint32_t next) const;
 
   /// `value`, or `token` where an argument is no value of the request.
   const std::string& name(const Arg& a) const;

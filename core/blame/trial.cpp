@@ -47,17 +47,10 @@ Diff diff(const std::byte* a, const std::byte* b, std::uint64_t n) {
   return d;
 }
 
-/// The loop over steps, in the order in which they run.
+/// From step to step until `each`, which gives the next one, gives none.
 template <class Each>
-void run_steps(const Subject& s, const Pieces& apart, Each each) {
-  for (std::uint32_t k = 0; k < s.steps.size();) {
-    if (!each(k)) return;
-    const Step& step = s.steps[k];
-    const Arg* condition = step.branch ? &step.args[0] : nullptr;
-    const bool taken =
-        !condition || apart.at(condition->block)[condition->in_block] != std::byte{0};
-    k = taken ? step.next : step.otherwise;
-  }
+void run_steps(const Subject& s, Each each) {
+  for (std::optional<std::uint32_t> k = 0; k && *k < s.steps.size();) k = each(*k);
 }
 
 class Run {
@@ -65,18 +58,21 @@ class Run {
   Run(const Subject& s, SharedOutcome& outcome, bool second)
       : s_(s), outcome_(outcome), second_(second) {}
 
-  /// False when the kernel failed.
+  /// The step that runs then; none when the kernel failed.
   template <class At>
-  bool step(std::uint32_t k, At at) {
-    args_.clear();
-    for (const Arg& a : s_.steps[k].args) args_.push_back(a.block == none ? nothing() : at(a));
+  std::optional<std::uint32_t> step(std::uint32_t k, At at) {
+    const Step& step = s_.steps[k];
+    args_.assign(1, nothing());  // never empty
+    if (!step.args.empty()) args_.clear();
+    for (const Arg& a : step.args) args_.push_back(a.block == none ? nothing() : at(a));
     outcome_.at(k, second_);
-    if (args_.empty()) args_.push_back(nothing());
-    if (tn_run_step(s_.model, k, args_.data()) == 0) return true;
+    std::uint32_t next = 0;
+    if (tn_run_step(s_.model, step.number, step.turn, args_.data(), &next) == 0)
+      return s_.after(k, next);
     Outcome o{.kind = Kind::failed, .step = k, .second = second_};
     std::strncpy(o.text, tn_last_error(), sizeof o.text - 1);
     outcome_.set(o);
-    return false;
+    return std::nullopt;
   }
 
  private:
@@ -142,7 +138,7 @@ bool same(const Subject& s, const Pieces& apart, const Second& second, std::uint
   const std::vector<Arg>& args = s.steps[k].args;
   for (std::uint32_t i = 0; i < args.size(); ++i) {
     const Arg& a = args[i];
-    if (a.block == none || a.written != written || a.scratch) continue;
+    if (a.block == none || a.scratch || !(written ? a.written : a.read)) continue;
     const Diff d = diff(second.at(a), apart.at(a.block) + a.in_block, a.bytes);
     if (d.count == 0) continue;
     outcome.set({.kind = written ? Kind::differs_after : Kind::differs_before,
@@ -261,15 +257,15 @@ Outcome Bench::watch() {
     const Pieces& apart = memory_->apart;
     Run run(s_, memory_->outcome, false);
     apart.forbid_all();
-    run_steps(s_, apart, [&](std::uint32_t k) {
+    run_steps(s_, [&](std::uint32_t k) -> std::optional<std::uint32_t> {
       Surroundings around(s_, apart, s_.steps[k]);
-      if (!run.step(k, [&](const Arg& a) { return apart.at(a.block) + a.in_block; })) return false;
+      const auto next = run.step(k, [&](const Arg& a) { return apart.at(a.block) + a.in_block; });
+      if (!next) return std::nullopt;
       auto broken = around.check(fill_a);
-      if (broken) {
-        broken->step = k;
-        memory_->outcome.set(*broken);
-      }
-      return !broken;
+      if (!broken) return next;
+      broken->step = k;
+      memory_->outcome.set(*broken);
+      return std::nullopt;
     });
   });
 }
@@ -282,12 +278,15 @@ Outcome Bench::compare(const Setup& setup) {
     if (!second.ok()) return outcome.set({.kind = Kind::no_process});
     Run first_run(s_, outcome, false), second_run(s_, outcome, true);
     bool whole = true;
-    run_steps(s_, apart, [&](std::uint32_t k) {
-      whole = same(s_, apart, second, k, false, outcome) &&
-              first_run.step(k, [&](const Arg& a) { return apart.at(a.block) + a.in_block; }) &&
-              second_run.step(k, [&](const Arg& a) { return second.at(a); }) &&
-              same(s_, apart, second, k, true, outcome);
-      return whole;
+    run_steps(s_, [&](std::uint32_t k) -> std::optional<std::uint32_t> {
+      whole = false;
+      if (!same(s_, apart, second, k, false, outcome)) return std::nullopt;
+      const auto next =
+          first_run.step(k, [&](const Arg& a) { return apart.at(a.block) + a.in_block; });
+      if (!next || !second_run.step(k, [&](const Arg& a) { return second.at(a); }))
+        return std::nullopt;
+      whole = same(s_, apart, second, k, true, outcome);
+      return whole ? next : std::nullopt;
     });
     for (std::uint32_t j = 0; whole && j < s_.outputs.size(); ++j) {
       const Arg& a = s_.outputs[j];

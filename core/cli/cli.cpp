@@ -35,7 +35,7 @@ std::vector<Verb> verbs() {
 
 int exit_code_of(int code) {
   // Of the ranges below, what is usage or a file that cannot be read.
-  for (const int usage : {7001, 8001, 8013, 8103, 8104})
+  for (const int usage : {7001, 8001, 8013, 8103, 8104, 8108})
     if (code == usage) return 2;
   switch (code / 1000) {
     case 1:

@@ -48,6 +48,25 @@ TensorType type_of(const tn_tensor_info& i) {
                     Shape(i.dims, i.dims + i.rank));  // tn_dtype has the order of DType
 }
 
+/// A folder that holds C source instead of a program: what it is, and what to do with it.
+std::optional<Diag> ahead_of_time(const std::string& folder) {
+  const auto header = DiskFiles().read(join_path(folder, "model.h"));
+  if (!header || !DiskFiles().read(join_path(folder, "model.c"))) return std::nullopt;
+  constexpr std::string_view before = "\nint32_t ";
+  const auto at = header->find(before), end = header->find('(', at);
+  if (at == header->npos || end == header->npos) return std::nullopt;
+  const std::string entry = header->substr(at + before.size(), end - at - before.size());
+  return Diag{.code = 8108,
+              .loc = {folder, 0, 0},
+              .what = fmt::format("this is a model compiled ahead of time: C source (model.c, "
+                                  "model.h) whose entry is {}(), not a program for the runtime",
+                                  entry),
+              .fix = fmt::format("build it with a C compiler, `cc -std=c11 -O2 -c {}`, and call "
+                                 "{}() from a program of yours, see sdk/docs/firmware.md; to run "
+                                 "the model here, compile it with `-p graph-cpu`",
+                                 join_path(folder, "model.c"), entry)};
+}
+
 template <class Count, class Info>
 std::vector<NamedType> describe(const tn_model* m, Count count, Info info) {
   std::vector<NamedType> out;
@@ -169,7 +188,10 @@ std::uint16_t half_of(float x) {
 Result<Runner> Runner::open(const std::string& folder, std::uint32_t threads, std::uint32_t flags) {
   Runner r;
   tn_model* m = nullptr;
-  if (int e = tn_model_load(folder.c_str(), &m)) return runtime_error(e, folder);
+  if (int e = tn_model_load(folder.c_str(), &m)) {
+    Diag failure = runtime_error(e, folder);
+    return e == TN_RT_FILE ? ahead_of_time(folder).value_or(failure) : failure;
+  }
   r.model_.reset(m, tn_model_free);
   if (Status s = check_memory(m, threads, folder); !s) return s.errors();
   tn_context_options options{sizeof(tn_context_options), threads, flags};

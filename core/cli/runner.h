@@ -27,7 +27,8 @@ struct StepInfo {
 /// A loaded artefact with one context. Failures carry the runtime's own code and text.
 class Runner {
  public:
-  /// TN8107 when pools, inputs and outputs together exceed the memory of the machine.
+  /// TN8108 for a model compiled ahead of time. TN8107 when pools, inputs and outputs together
+  /// exceed the memory of the machine.
   static Result<Runner> open(const std::string& folder, std::uint32_t threads, std::uint32_t flags);
   const std::vector<NamedType>& inputs() const { return inputs_; }
   const std::vector<NamedType>& outputs() const { return outputs_; }

@@ -53,8 +53,17 @@ class Artefact:
     def value(self, id):
         return next(v["name"] for t in self.request["tokens"] for v in t["values"] if v["id"] == id)
 
+    def steps(self):
+        """All of them, those of bodies too."""
+        def walk(steps):
+            for s in steps:
+                yield s
+                for body in ("then", "else", "body"):
+                    yield from walk(s.get(body, []))
+        return list(walk(self.program["steps"]))
+
     def step(self, name):
-        return next(s for s in self.program["steps"] if s["name"] == name)
+        return next(s for s in self.steps() if s["name"] == name)
 
     def kernel(self, step):
         return self.program["kernels"][step["kernel"]]
@@ -70,13 +79,15 @@ class Artefact:
         self.request = json.loads((self.folder / "request.json").read_text())
         now = self.places()
         kernels = []
-        for step in self.program["steps"]:
+        for step in self.steps():
             for arg, value in zip(step["args"], step["values"]):
                 if value in now:
                     arg[:3] = ["pool", now[value][0], now[value][1]]
+            if step["kind"] != "call":
+                continue
             kernel = dict(self.kernel(step))
             if "worker" in kernel:
-                kernel["worker"][:2] = now[step["values"][-1]][:2]
+                kernel["worker"] = [*now[step["values"][-1]][:2], kernel["worker"][2]]
             if kernel not in kernels:
                 kernels.append(kernel)
             step["kernel"] = kernels.index(kernel)
@@ -84,6 +95,11 @@ class Artefact:
         self._move_constants(before, now)
         for pool, plan in zip(self.program["pools"], self.plan["pools"]):
             pool["bytes"] = plan["peak"]
+        for io in (*self.program["inputs"], *self.program["outputs"]):
+            for value, place in before.items():
+                if io.get("place", [])[1:] == list(place):
+                    io["place"][1:] = now[value]
+                    break
         self.seal()
 
     def _move_constants(self, before, now):

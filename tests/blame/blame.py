@@ -60,6 +60,28 @@ func @main(%0 "c": bool[], %1 "x": f32[32, 32]) -> ("y") {
 }
 """
 
+# What is carried, an outer value that the body reads in every iteration, an inner loop, and state.
+LOOP = """tenon 1.0
+module "loop"
+func @main(%0 "n": i64[], %1 "x": f32[32, 32], %2 "h": f32[32, 32]) -> ("y", "h_next") {
+  %3 "outer" = softmax(%1) {axis = 1} : f32[32, 32]
+  %4 "carried" = loop(%0, %1) : f32[32, 32] region (%5 "i": i64[], %6 "c": f32[32, 32]) {
+    %7 "t" = transpose(%6) {perm = [1, 0]} : f32[32, 32]
+    %8 "inner" = loop(%0, %7) : f32[32, 32] region (%9 "j": i64[], %10 "d": f32[32, 32]) {
+      %11 "s" = softmax(%10) {axis = 0} : f32[32, 32]
+      %12 "u" = add(%11, %3) : f32[32, 32]
+      return %12
+    }
+    %13 "v" = softmax(%8) {axis = 1} : f32[32, 32]
+    %14 "made" = transpose(%13) {perm = [1, 0]} : f32[32, 32]
+    return %14
+  }
+  %15 "y" = add(%4, %2) : f32[32, 32]
+  %16 "h_next" = softmax(%15) {axis = 0} : f32[32, 32]
+  return %15, %16
+}
+"""
+
 
 def run(*args, timeout=300):
     return subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=timeout)
@@ -112,9 +134,9 @@ def nothing(what, artefact, *args):
     print(f"{what}: {seconds:.2f} s, nothing found")
 
 
-def forget_view(artefact, view, last, planner="auto"):
-    """The request as if the last use of a token, through a view, had been missed: it ends with step `last`."""
-    token = next(t for t in artefact.request["tokens"] for v in t["values"] if v["name"] == view)
+def forget(artefact, value, last, planner="auto"):
+    """The request as if the last use of a value's token, through a view perhaps, had been missed: it ends with step `last`."""
+    token = next(t for t in artefact.request["tokens"] for v in t["values"] if v["name"] == value)
     token["live"][1] = last + 1
     for v in token["values"]:
         v["live"] = [min(v["live"][0], last), min(v["live"][1], last + 1)]
@@ -124,13 +146,9 @@ def forget_view(artefact, view, last, planner="auto"):
     return token["name"]
 
 
-def number(artefact, step):
-    return [s["name"] for s in artefact.program["steps"]].index(step)
-
-
 def put_into_output(artefact, value):
     """The program keeps a value of its own in the memory of the caller's first output."""
-    for step in artefact.program["steps"]:
+    for step in artefact.steps():
         for arg, v in zip(step["args"], step["values"]):
             if v == value:
                 arg[:3] = ["output", 0, 0]
@@ -156,15 +174,23 @@ def small():
     branch = compiled(WORK / "branch.tir", WORK / "branch")
     for arm in (0, 1):
         nothing(f"arm {arm}", branch, "--fill", f"c=const:{arm}")
+    (WORK / "loop.tir").write_text(LOOP)
+    (WORK / "loop.yaml").write_text(STEPS + "state: [{input: h, output: h_next}]\n")
+    loop = compiled(WORK / "loop.tir", WORK / "loop", "-p", WORK / "loop.yaml")
+    for n in (0, 1, 3):
+        nothing(f"{n} iterations", loop, "--fill", f"n=const:{n}", "--fill", "h=uniform:0:1")
+    a = loop.copy(WORK / "back_edge")
+    forget(a, "outer", a.request["steps"].index("loop inner.next"))
+    found("last use, in the next iteration", a, 4525, "last-use", "u", ["outer", "v"], ["outer"], "--fill", "n=const:2")
     stand_ins(whole)
     (WORK / "views.tir").write_text(VIEWS)
     views = compiled(WORK / "views.tir", WORK / "views")
     nothing("views", views)
     a = views.copy(WORK / "last_use")
-    name = forget_view(a, "flat_early", number(a, "first"))
+    name = forget(a, "flat_early", a.request["steps"].index("first"))
     found("last use through a view", a, 4525, "last-use", "sum", ["flat_early", "second"], ["flat_early", name])
     a = views.copy(WORK / "latent")
-    forget_view(a, "flat_early", number(a, "first"), "naive")
+    forget(a, "flat_early", a.request["steps"].index("first"), "naive")
     found("last use, nothing put there", a, 4525, "last-use", "sum", ["flat_early"], ["flat_early", name])
     a = views.copy(WORK / "collision")
     place = {s["token"]: s for s in a.plan["slots"]}
@@ -194,7 +220,7 @@ def stand_ins(whole):
     found("caller's output", a, 4527, "caller", "mean", ["mean", "scores"], ["the plan has `mean`"])
     found("by address", with_fault("dense", 0, "ADDRESS"), 4523, "unsteady", "dense", [], [])
     old = whole.copy(WORK / "old")
-    for s in old.program["steps"]:
+    for s in old.steps():
         del s["values"]
     old.seal()
     cannot("an artefact that does not name its values", old, "TN4520", "compile the model again")
@@ -258,9 +284,9 @@ def mobilenet():
           ["Clip_29.worker"], ["worker scratch"])
     names = with_views(model, WORK / "views.onnx")
     a = compiled(WORK / "views.onnx", WORK / "last_use", *shape)
-    token = forget_view(a, names[0], number(a, "Clip_39"))
+    token = forget(a, names[0], a.request["steps"].index("Clip_39"))
     check("last use through a view", a, 4525, "last-use", "Add_51_flat", [names[0]], [names[0], token])
-    off = next(s for s in whole.program["steps"] if s["args"][2][2] % 512 and "Add" not in s["name"])
+    off = next(s for s in whole.steps() if s["args"][2][2] % 512 and "Add" not in s["name"])
     bias = whole.value(off["values"][2])
     check("alignment", stand_in(off["name"], 2, "ALIGN"), 4526, "alignment", off["name"], [bias], ["alignment 512"])
     check("past its end", planted(model, WORK / "overrun", "overrun", symbol("GlobalAveragePool_301"), *shape), 4521, "overrun",

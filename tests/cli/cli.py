@@ -111,6 +111,9 @@ def check_files():
     refused(["run", missing], 2, "TN8001", "folder")
     refused(["run", file], 2, "TN8001", "is a file")
     refused(["run", folder], 2, "TN8001", "program.json")
+    ok("compile", SMALL, "-p", "aot-c", "-o", WORK / "ahead")
+    for verb in (["run", WORK / "ahead"], ["plan", "blame", WORK / "ahead"], ["compile", SMALL, "-p", "aot-c", "-o", WORK / "a", "--check"]):
+        refused(verb, 2, "TN8108", "tenon_small_cnn_run()", "cc -std=c11", "sdk/docs/firmware.md", "-p graph-cpu")
     for args in (["opt", missing], ["plan", "solve", missing], ["plan", "show", missing], ["plan", "check", missing, missing],
                  ["opt", folder]):
         refused(args, 2, "TN2001")

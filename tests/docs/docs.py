@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The documents keep their promises. Usage: docs.py <repository> <build> <check>
 
-tour    every command of every `sh tour` block runs and exits 0
+tour    every command of every `sh tour` block runs and exits 0; every SVG that a document shows is what its commands make
 yaml    every YAML block that is a whole file (begins with `tenon: 1`) passes `tenon validate`
 codes   every example of a page of a code brings the code about, with the words that the page quotes; every code of storage
         has an example or a test that plants it, and a row in storage-plan.md
@@ -48,7 +48,7 @@ def write_files(text, where):
 
 
 def tour():
-    """One folder for the blocks of one document, in order. `sdk/examples/` and `sdk/firmware/` are this repository's; PREFIX an installed Tenon."""
+    """One folder for the blocks of one document, in order. `sdk/examples/` and their like are this repository's; PREFIX an installed Tenon."""
     with tempfile.TemporaryDirectory() as top:
         prefix = pathlib.Path(top) / "prefix"
         subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, capture_output=True)
@@ -60,12 +60,18 @@ def tour():
             for line in commands:
                 n += 1
                 command = re.split(r"\s{2,}#|^#", line)[0].strip()
-                command = re.sub(r"(?<![\w/])sdk/(examples|firmware)/", rf"{root}/sdk/\1/", command)
+                command = re.sub(r"(?<![\w/])sdk/(examples|firmware|requests)/", rf"{root}/sdk/\1/", command)
                 bin = prefix / "bin" if "PREFIX" in "".join(commands) else build / "bin"
                 env = dict(os.environ, PATH=f"{bin}:{os.environ['PATH']}")
                 r = subprocess.run(command.replace("PREFIX", str(prefix)), shell=True, cwd=where, env=env, capture_output=True, text=True)
                 if r.returncode:
                     bad.append(f"{doc.relative_to(root)}: `{line.strip()}` exits {r.returncode}: {(r.stderr or r.stdout).strip()[:600]}")
+            for shown in re.findall(r"!\[[^]]*\]\(([^)]+\.svg)\)", doc.read_text()):
+                made = where / pathlib.Path(shown).name
+                if os.environ.get("TENON_BLESS") and made.exists():
+                    (doc.parent / shown).write_bytes(made.read_bytes())
+                if not made.exists() or made.read_bytes() != (doc.parent / shown).read_bytes():
+                    bad.append(f"{doc.relative_to(root)}: {shown} is not what the commands make")
         if n < 5:
             bad.append("hardly any command found: the check looks in the wrong place")
 

@@ -2,12 +2,14 @@
 """Models compiled ahead of time to C. Usage: firmware.py <tenon> <work folder> <check>
 
 host     by gcc of this machine (and clean by clang): outputs bitwise equal to the graph executor with the same schedule; pools of
-         exactly the planned size suffice, and their last bytes are used: one granule less would not do
-board    on the Cortex-M7 of QEMU, every model that fits: outputs bitwise equal, guards intact, memory as `tenon fit` says
+         exactly the planned size suffice, a granule less faults, and with granule 1 a byte less is seen by AddressSanitizer;
+         bytes that a board reserves are not touched
+board    on the Cortex-M7 of QEMU, every model that fits: outputs bitwise equal, guards intact, memory as `tenon fit` says; the linker
+         takes memories of exactly that size, and refuses one byte less
 
 With TENON_SHARED (default ../shared) the models of tests/models are taken, always the small network.
 """
-import ctypes, json, os, pathlib, re, shutil, subprocess, sys
+import ctypes, json, os, pathlib, re, shutil, signal, subprocess, sys
 
 import numpy as np
 
@@ -111,15 +113,22 @@ def pools_of(header):
     return {m[1]: int(m[2]) for m in re.finditer(r"#define TENON_MODEL_POOL_(\w+)_BYTES (\d+)u", header)}
 
 
+def write_shim(model, source):
+    """model.c with its pools in memory of ours: test_<POOL> points to it."""
+    pools = [p for p, n in pools_of((source.parent / "model.h").read_text()).items() if n and p != "RODATA"]
+    shim = model.folder / "shim.c"
+    shim.write_text("".join(f"unsigned char* test_{p};\n#define TENON_MODEL_POOL_{p}_ADDRESS test_{p}\n" for p in pools)
+                    + f'#include "{source}"\n')
+    return shim
+
+
 def run_here(model, want, optimise):
-    """Builds model.c with the pools in memory of ours, guards around; runs it; gives what it wrote."""
+    """Builds model.c with the pools in memory of ours, guards around; runs it; gives that memory by pool: array, begin, bytes."""
     out = model.folder / "aot"
     header = (out / "model.h").read_text()
     pools = {p: n for p, n in pools_of(header).items() if n and p != "RODATA"}
-    shim = "".join(f"unsigned char* test_{p};\n#define TENON_MODEL_POOL_{p}_ADDRESS test_{p}\n" for p in pools) + '#include "model.c"\n'
-    (model.folder / "shim.c").write_text(shim)
     so = model.folder / "model.so"
-    if run("gcc", *STRICT, optimise, "-shared", "-fPIC", f"-I{out}", model.folder / "shim.c", "-o", so, "-Wl,-z,defs", "-lc").returncode:
+    if run("gcc", *STRICT, optimise, "-shared", "-fPIC", f"-I{out}", write_shim(model, out / "model.c"), "-o", so, "-Wl,-z,defs", "-lc").returncode:
         return
     lib = ctypes.CDLL(str(so))
     memory = {}
@@ -145,6 +154,53 @@ def run_here(model, want, optimise):
     p, (raw, at, n) = next(iter(memory.items()))
     ctypes.c_void_p.in_dll(lib, f"test_{p}").value = raw.ctypes.data + at + 4
     expect(lib.tenon_model_run(table(values), table(results)) == -2, f"{model.name}: a misaligned pool was not refused")
+    return memory
+
+
+def exact(model, want, source, build, less, faults):
+    """In memory of exactly the planned size, and `less` bytes of each data pool less, which must not go well."""
+    out = source.parent
+    names = [p for p, n in pools_of((out / "model.h").read_text()).items() if n and p != "RODATA"]
+    (model.folder / "pools.h").write_text("#define POOLS(X) " + " ".join(f"X({p})" for p in names) + "\n")
+    for k, (_, value) in enumerate(model.inputs):
+        (model.folder / f"input{k}.bin").write_bytes(np.ascontiguousarray(value).tobytes())
+    program = model.folder / "exact"
+    run("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", f"-I{out}", f"-I{model.folder}", ROOT / "tests/firmware/exact.c", *build,
+        "-o", program)
+    if not program.exists() or run(program, "none", 0, cwd=model.folder).returncode:
+        return
+    same(model, [(model.folder / f"output{k}.bin").read_bytes() for k in range(len(want))], want)
+    # A worker's scratch is sized for the largest block that a kernel may make; a model need not make one.
+    for p in (p for p in names if p != "WORKER"):
+        r = subprocess.run([program, p, str(less)], cwd=model.folder, capture_output=True, text=True, timeout=900)
+        expect(faults(r), f"{model.name}: pool {p} with {less} bytes less: exit {r.returncode}: {r.stderr[:300]}")
+    program.unlink()
+
+
+def by_byte(model, want):
+    """Pools that count in bytes, on a heap that is watched."""
+    (model.folder / "bytes.yaml").write_text(AOT.replace("granule: 64", "granule: 1"))
+    if not model.compile("bytes", "-p", "aot-c", "--board", model.folder / "bytes.yaml", "--set", "io=caller", "--set", "emit.name=model"):
+        return
+    source = model.folder / "bytes/model.c"
+    shim = write_shim(model, source)
+    exact(model, want, source, [shim, "-DHEAP", "-fsanitize=address"], 1,
+          lambda r: r.returncode != 0 and "heap-buffer-overflow" in r.stderr)
+
+
+def reserved(model, want):
+    """The second 4 KiB of the pool are the board's own."""
+    board = AOT + "reserved: [{pool: ram, at: 0x1000, size: 4KiB, why: boot loader}]\n"
+    (model.folder / "reserved.yaml").write_text(board)
+    if model.compile("aot", "-p", "aot-c", "--board", model.folder / "reserved.yaml", "--set", "io=caller", "--set", "emit.name=model"):
+        lo, hi = 0x1000, 0x2000
+        plan = json.loads((model.folder / "aot/plan.json").read_text())
+        size = {t["name"]: t["size"] for t in json.loads((model.folder / "aot/request.json").read_text())["tokens"]}
+        there = [s["token"] for s in plan["slots"] if s["pool"] == "ram" and s["offset"] < hi and s["offset"] + size[s["token"]] > lo]
+        expect(len(there) == 1 and "boot loader" in there[0], f"{model.name}: on reserved bytes stand {there}")
+        memory = run_here(model, want, "-O1")
+        raw, at, n = memory["RAM"]
+        expect(n > hi and (raw[at + lo:at + hi] == POISON).all(), f"{model.name}: reserved bytes were touched")
 
 
 def host():
@@ -158,6 +214,12 @@ def host():
         expect(files >= {"model.c", "model.h"} and "kernels.c" not in files, f"{model.name}: files {sorted(files)}")
         heavy = (model.folder / "aot/model.c").stat().st_size > 50e6
         run_here(model, want, "-O1" if heavy else "-O2")
+        exact(model, want, model.folder / "aot/model.c", [model.folder / "model.so", f"-Wl,-rpath,{model.folder}"], 64,
+              lambda r: r.returncode == -signal.SIGSEGV)
+        if (model.folder / "aot/model.c").stat().st_size < 3e6:
+            by_byte(model, want)
+        if model.name in ("small_cnn", "blazeface_front_128"):
+            reserved(model, want)
         run("clang", *STRICT, "-fsyntax-only", "-DTENON_STEP_TRACE", model.folder / "aot/model.c")
         print(f"{model.name}: model.c {(model.folder / 'aot/model.c').stat().st_size} bytes")
         shutil.rmtree(model.folder)
@@ -165,6 +227,14 @@ def host():
 
 ARM = ["-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard"]
 QEMU = ["qemu-system-arm", "-M", "mps2-an500", "-cpu", "cortex-m7", "-nographic", "-semihosting-config", "enable=on,target=native"]
+
+
+def smaller(model, script, pool, bytes):
+    """The linker script with a memory of that many bytes."""
+    text, n = re.subn(rf"(?m)^(  {pool.upper()} .*LENGTH = )\w+$", rf"\g<1>{bytes}", script.read_text())
+    expect(n == 1, f"{script}: no memory {pool.upper()}")
+    (model.folder / "small.ld").write_text(text)
+    return model.folder / "small.ld"
 
 
 def board():
@@ -175,10 +245,18 @@ def board():
         fit = json.loads(run(TENON, "fit", model.path, *model.shapes, "-p", "aot-c", "--json").stdout)
         used = {p["pool"]: p["used"] for p in fit["pools"]}
         elf, sdk = model.folder / "firmware.elf", ROOT / "sdk/firmware"
-        run("arm-none-eabi-gcc", *ARM, *STRICT, "-O2", f"-I{model.folder / 'aot'}", "-nostartfiles", "-T", sdk / "mps2-an500.ld",
-            sdk / "startup.c", sdk / "main.c", model.folder / "aot/model.c", f"-Wl,-Map={model.folder / 'firmware.map'}", "-o", elf)
+        gcc = ["arm-none-eabi-gcc", *ARM, *STRICT, "-O2", f"-I{model.folder / 'aot'}"]
+        run(*gcc, "-c", model.folder / "aot/model.c", "-o", model.folder / "model.o")
+        link = [*gcc, "-nostartfiles", sdk / "startup.c", sdk / "main.c", model.folder / "model.o", "-o", elf]
+        run(*link, "-T", sdk / "mps2-an500.ld", f"-Wl,-Map={model.folder / 'firmware.map'}")
         if not elf.exists():
             continue
+        for pool, n in used.items():
+            for less in (0, 1) if n else ():
+                r = subprocess.run([*link, "-T", smaller(model, sdk / "mps2-an500.ld", pool, n - less), "-o", model.folder / "small.elf"],
+                                   capture_output=True, text=True)
+                expect((r.returncode == 0) == (less == 0) and (less == 0 or "overflowed by 1 byte" in r.stderr),
+                       f"{model.name}: {pool} of {n - less} bytes: exit {r.returncode}: {r.stderr[:600]}")
         sections = {m[1]: int(m[2], 16) for m in re.finditer(r"^\.(\w+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)",
                                                              (model.folder / "firmware.map").read_text(), re.M)}
         for pool, n in used.items():

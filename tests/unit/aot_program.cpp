@@ -132,6 +132,23 @@ TEST_CASE("aot: a kernel that fails stops the run with its code") {
   CHECK(model.run({x.v}, {y.v}) == 77);
 }
 
+TEST_CASE("aot: memory of one's own is refused by the compiler when it is a byte too small") {
+  const SmallModel m;
+  const auto kernels = c_text(m.kernels);
+  REQUIRE(kernels);
+  const ArtefactFiles files = aot_files(m.program, *kernels);
+  for (const int less : {0, 1}) {
+    const std::string pool = "-DTENON_SMALL_POOL_RAM_";
+    const std::string memory = fmt::format(
+        "printf 'static _Alignas(64) unsigned char mine[{}];\n#include \"model.c\"\n' > all.c && ",
+        SmallModel::bytes - static_cast<std::uint64_t>(less));
+    const int code =
+        shell(files, fmt::format("{}gcc {} {}ADDRESS=mine '{}CAPACITY=sizeof mine' -c all.c",
+                                 memory, strict, pool, pool));
+    CHECK((code == 0) == (less == 0));
+  }
+}
+
 TEST_CASE("aot: planned inputs and outputs are copied, or used in place") {
   ExecProgram p;
   p.model = "planned";

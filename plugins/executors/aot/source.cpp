@@ -40,7 +40,8 @@ class SourceWriter {
   static constexpr std::string_view settings =
       "/* --- memory. Each pool is one array: -DTENON_..._SECTION='\".name\"' puts it where the "
       "linker script says;\n"
-      "   -DTENON_..._ADDRESS=EXPRESSION uses memory of yours instead of an array. */\n"
+      "   -DTENON_..._ADDRESS=EXPRESSION uses memory of yours instead of an array, and with\n"
+      "   -DTENON_..._CAPACITY=BYTES it must be large enough. */\n"
       "#if defined(__GNUC__)\n#define TENON_SECTION(name) __attribute__((section(name)))\n#else\n"
       "#define TENON_SECTION(name)\n#endif\n"
       "#if defined(__has_attribute)\n#if __has_attribute(nonstring)\n#define TENON_BYTES "
@@ -82,7 +83,9 @@ class SourceWriter {
       constants(image_name(i), fmt::format("{}_IMAGE_{}", n_.macro, n_.pool_macros[i]), 16, i);
     section(macro, ".bss.tenon_" + n_.pools[i]);
     out_ += fmt::format(
-        "#ifdef {0}_ADDRESS\n#define {1} ((unsigned char*)({0}_ADDRESS))\n#else\n"
+        "#ifdef {0}_ADDRESS\n#define {1} ((unsigned char*)({0}_ADDRESS))\n#ifdef {0}_CAPACITY\n"
+        "_Static_assert({0}_CAPACITY >= {0}_BYTES, \"the memory for {1} is too small\");\n"
+        "#endif\n#else\n"
         "static _Alignas({2}) unsigned char {1}[{0}_BYTES] TENON_SECTION({0}_SECTION);\n#endif\n",
         macro, array(i), pool.align);
   }
