@@ -218,6 +218,7 @@ def stand_ins(whole):
     a = whole.copy(WORK / "output")
     put_into_output(a, a.step("mean")["values"][-1])
     found("caller's output", a, 4527, "caller", "mean", ["mean", "scores"], ["the plan has `mean`"])
+    found("two in one page", with_fault("dense", 0, "PAGE"), 4528, "sharing", "dense", ["mean", "dense"], [])
     found("by address", with_fault("dense", 0, "ADDRESS"), 4523, "unsteady", "dense", [], [])
     old = whole.copy(WORK / "old")
     for s in old.steps():

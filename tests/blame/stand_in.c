@@ -44,6 +44,8 @@ int32_t KERNEL(void* const* buf, const int64_t* dim, void* worker, int64_t begin
   float before = ((float*)worker)[0];
 #elif defined(FAULT_BEHIND) /* reads a vector past the end */
   float before = ((volatile float*)moved[ARG])[BYTES / 4];
+#elif defined(FAULT_PAGE) /* cannot have its first operand and its result in one page */
+  if ((((uintptr_t)moved[0] ^ (uintptr_t)moved[N_ARGS - 1]) >> 12) == 0) return 9;
 #elif defined(FAULT_CRASH)
   abort();
 #elif defined(FAULT_CODE)

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include "image.h"
+#include "literal.h"
+#include "tenon/executor.h"
 #include "text.h"
 
 namespace tenon::aot_executor {
@@ -17,7 +18,7 @@ class SourceWriter {
 
   Result<std::string> run(const std::string& kernels) {
     for (auto& [i, bytes] : images_) {
-      auto image = image_of(p_, i);
+      auto image = constants_image(p_, i);
       if (!image) return image.errors();
       bytes = std::move(*image);
     }

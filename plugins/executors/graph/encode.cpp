@@ -6,7 +6,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -184,24 +183,6 @@ std::string image_name(const ExecProgram& p, std::uint32_t i) {
   bool any = p.pools[i].kind == ExecPool::Kind::constants && p.pools[i].bytes > 0;
   for (const ExecConstant& c : p.constants) any |= c.pool == i && !c.data->bytes.empty();
   return any ? "constants." + p.pools[i].id + ".bin" : "";
-}
-
-Result<std::vector<std::byte>> encode_image(const ExecProgram& p, std::uint32_t i) {
-  const ExecPool& pool = p.pools[i];
-  std::vector<std::byte> out(pool.kind == ExecPool::Kind::constants ? pool.bytes : 0);
-  for (const ExecConstant& c : p.constants) {
-    if (c.pool != i) continue;
-    const std::uint64_t n = c.data->bytes.size();
-    if (c.offset > pool.bytes || n > pool.bytes - c.offset)
-      return Diag{
-          .code = 9062,
-          .what = fmt::format("a constant of {} bytes at {} passes the {} bytes of pool '{}'", n,
-                              c.offset, pool.bytes, pool.id)};
-    if (n == 0) continue;
-    out.resize(std::max<std::uint64_t>(out.size(), c.offset + n));
-    std::memcpy(out.data() + c.offset, c.data->bytes.data(), n);
-  }
-  return out;
 }
 
 std::string checksums(const ArtefactFiles& files) {

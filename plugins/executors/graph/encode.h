@@ -15,9 +15,6 @@ namespace tenon::graph_executor {
 Result<std::string> encode_program(const ExecProgram& p, const std::vector<std::string>& objects);
 /// The file that holds the constants of pool `i`, or "" when it has none.
 std::string image_name(const ExecProgram& p, std::uint32_t i);
-/// Each constant at its planned offset and 0 between: all of a pool of constants, else up to the
-/// end of the last one.
-Result<std::vector<std::byte>> encode_image(const ExecProgram& p, std::uint32_t i);
 /// Text of the file `checksums`: "<XXH3 of 128 bits>  <name>" for each file, as xxh128sum writes
 /// it.
 std::string checksums(const ArtefactFiles& files);

@@ -23,7 +23,7 @@ tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module&, const teno
   for (std::uint32_t i = 0; i < p.pools.size(); ++i) {
     const std::string name = graph::image_name(p, i);
     if (name.empty()) continue;
-    auto image = graph::encode_image(p, i);
+    auto image = tenon::constants_image(p, i);
     if (!image) return image.status();
     out[name] = std::move(*image);
   }

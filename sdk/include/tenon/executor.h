@@ -14,6 +14,11 @@ namespace tenon {
 /// Files of the artefact by relative path. The host writes them all, or none.
 using ArtefactFiles = std::map<std::string, std::vector<std::byte>>;
 
+/// The constants of a pool, each at its planned offset and 0 between: all of a pool of constants,
+/// else up to the end of the last one (empty when there is none). TN9062: a constant passes the end
+/// of its pool.
+Result<std::vector<std::byte>> constants_image(const ExecProgram& p, std::uint32_t pool);
+
 struct ExecutorInfo {
   std::string id;  ///< tenon.graph
   std::string doc;

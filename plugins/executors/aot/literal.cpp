@@ -1,29 +1,6 @@
-#include "image.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstring>
+#include "literal.h"
 
 namespace tenon::aot_executor {
-
-Result<std::vector<std::byte>> image_of(const ExecProgram& p, std::uint32_t i) {
-  const ExecPool& pool = p.pools[i];
-  std::vector<std::byte> out(pool.kind == ExecPool::Kind::constants ? pool.bytes : 0);
-  for (const ExecConstant& c : p.constants) {
-    if (c.pool != i) continue;
-    const std::uint64_t n = c.data->bytes.size();
-    if (c.offset > pool.bytes || n > pool.bytes - c.offset)
-      return Diag{
-          .code = 9062,
-          .what = fmt::format("a constant of {} bytes at {} passes the {} bytes of pool '{}'", n,
-                              c.offset, pool.bytes, pool.id)};
-    if (n == 0) continue;
-    out.resize(std::max<std::uint64_t>(out.size(), c.offset + n));
-    std::memcpy(out.data() + c.offset, c.data->bytes.data(), n);
-  }
-  return out;
-}
 
 std::string literal(const std::vector<std::byte>& bytes) {
   constexpr std::size_t per_line = 64;
