@@ -345,7 +345,7 @@ TEST_CASE("runtime: loops whose places are wrong are refused") {
   refused([&](ExecStep& s) { s.args[3] = at_input(0, bytes); }, "writes input 'x'");
   refused(
       [](ExecStep& s) {
-        for (int depth = 0; depth < 70; ++depth) s = ExecStep{s.kind, s.name, 0, s.args, {s}};
+        for (int depth = 0; depth < 70; ++depth) s = ExecStep{s.kind, s.name, 0, s.args, {}, {s}};
       },
       "nest deeper than 64");
 }
