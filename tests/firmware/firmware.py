@@ -122,12 +122,13 @@ def write_shim(model, source):
     return shim
 
 
-def run_here(model, want, optimise):
-    """Builds model.c with the pools in memory of ours, guards around; runs it; gives that memory by pool: array, begin, bytes."""
+def run_here(model, want, optimise, so="model.so"):
+    """Builds model.c with the pools in memory of ours, guards around; runs it; gives that memory by pool: array, begin, bytes.
+    `so` is new for each build: the loader knows objects by their path."""
     out = model.folder / "aot"
     header = (out / "model.h").read_text()
     pools = {p: n for p, n in pools_of(header).items() if n and p != "RODATA"}
-    so = model.folder / "model.so"
+    so = model.folder / so
     if run("gcc", *STRICT, optimise, "-shared", "-fPIC", f"-I{out}", write_shim(model, out / "model.c"), "-o", so, "-Wl,-z,defs", "-lc").returncode:
         return
     lib = ctypes.CDLL(str(so))
@@ -198,7 +199,7 @@ def reserved(model, want):
         size = {t["name"]: t["size"] for t in json.loads((model.folder / "aot/request.json").read_text())["tokens"]}
         there = [s["token"] for s in plan["slots"] if s["pool"] == "ram" and s["offset"] < hi and s["offset"] + size[s["token"]] > lo]
         expect(len(there) == 1 and "boot loader" in there[0], f"{model.name}: on reserved bytes stand {there}")
-        memory = run_here(model, want, "-O1")
+        memory = run_here(model, want, "-O1", "reserved.so")
         raw, at, n = memory["RAM"]
         expect(n > hi and (raw[at + lo:at + hi] == POISON).all(), f"{model.name}: reserved bytes were touched")
 
