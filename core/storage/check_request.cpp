@@ -62,10 +62,8 @@ class Checker {
   void addresses(const StoragePool& p) {
     if (*p.base <= UINT64_MAX - p.capacity.value_or(kMaxTotal)) return;
     fail(4114,
-         fmt::format("pool '{}': {} from address {} pass 2^64", p.id,
-                     p.capacity ? fmt::format("{} bytes", *p.capacity)
-                                : "the 2^63 bytes without a "
-                                  "capacity",
+         fmt::format("pool '{}': {} bytes from address {} reach 2^64", p.id,
+                     p.capacity ? fmt::format("{}", *p.capacity) : "without a capacity, 2^63",
                      *p.base),
          p.capacity ? "correct `base` or `capacity`" : "give it its `capacity`");
   }

@@ -4,6 +4,7 @@
 #ifndef TENON_CORE_STORAGE_WATCH_H
 #define TENON_CORE_STORAGE_WATCH_H
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -55,8 +56,8 @@ class Watch {
     std::unique_lock lock(m_);
     while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return done_; })) {
       const auto now = Clock::now();
-      const char* why = now < deadline               ? nullptr
-                        : now - last_ > kSilence     ? "did not call tick() after the deadline"
+      const char* why = now - std::max(last_, deadline) > kSilence
+                            ? "did not call tick() after the deadline"
                         : now - deadline > kPatience ? "did not stop after the deadline"
                                                      : nullptr;
       if (!why) continue;
