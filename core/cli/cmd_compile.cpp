@@ -170,6 +170,11 @@ int run(Context& ctx, const Args& a) {
   progress.say("");
   ctx.report(warnings);
   Compilation& c = *done->compilation;
+  if (in.stop_after.empty() && !a.out.empty() && c.objects.empty() && c.files.empty())
+    return ctx.report(Diag{.code = 2151,
+                           .loc = {c.config.path, 0, 0},
+                           .what = "the pipeline makes no artefact: it has no step `emit`",
+                           .fix = "add `emit` after `plan`, or name a step with --stop-after"});
   if (a.timing) say(render_timing(c.timing));
   if (!a.stop_after.empty()) return 0;
   ArtefactFiles files = c.files;

@@ -115,6 +115,7 @@ void add_plan(CLI::App& app, Context& ctx) {
       ->capture_default_str();
   solve->add_option("--pool", a->pools, pool_help);
   solve->add_option("--work", a->work, "Budget in work units")
+      ->transform(work_units)
       ->check(work_range)
       ->capture_default_str();
   solve->add_option("--deadline", a->deadline,

@@ -80,6 +80,15 @@ std::string gap_text(const PoolUse& u) {
                      100.0 * (static_cast<double>(u.peak) / static_cast<double>(u.bound) - 1));
 }
 
+/// What is to be thought of a claim: proved by the bounds, only said, or refuted by another row.
+std::string standing(const StorageRequest& r, const std::vector<Row>& rows, const Row& row) {
+  if (!row.plan.optimal) return "";
+  for (const Row& other : rows)
+    if (other.works() && compare(rank_of(other.plan), rank_of(row.plan)) < 0)
+      return "claimed, refuted by " + other.planner;
+  return cannot_be_better(r, row.plan) ? "yes" : "claimed";
+}
+
 std::string as_table(const StorageRequest& r, const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells{
       {"planner", "pool", "peak", "bound", "gap", "cost", "time", "proved"}};
@@ -92,10 +101,11 @@ std::string as_table(const StorageRequest& r, const std::vector<Row>& rows) {
     for (std::size_t p = 0; p < r.pools.size(); ++p) {
       const PoolUse& u = row.plan.pools[p];
       const bool first = p == 0;
-      cells.push_back(
-          {first ? row.planner : "", r.pools[p].id, fmt::format("{}", u.peak),
-           fmt::format("{}", u.bound), gap_text(u), first ? fmt::format("{}", row.plan.cost) : "",
-           first ? fmt::format("{:.1f} ms", row.ms) : "", first && row.plan.optimal ? "yes" : ""});
+      cells.push_back({first ? row.planner : "", r.pools[p].id, fmt::format("{}", u.peak),
+                       fmt::format("{}", u.bound), gap_text(u),
+                       first ? fmt::format("{}", row.plan.cost) : "",
+                       first ? fmt::format("{:.1f} ms", row.ms) : "",
+                       first ? standing(r, rows, row) : std::string()});
     }
   }
   return (cells.size() > 1 ? table(cells) : "") + refused;
@@ -110,6 +120,7 @@ nlohmann::ordered_json as_json(const StorageRequest& r, const std::vector<Row>& 
     } else {
       j["cost"] = row.plan.cost;
       j["optimal"] = row.plan.optimal;
+      if (const std::string s = standing(r, rows, row); !s.empty()) j["standing"] = s;
       j["reproducible"] = row.plan.reproducible;
       auto& pools = j["pools"] = nlohmann::ordered_json::array();
       for (std::size_t p = 0; p < r.pools.size(); ++p)
@@ -176,6 +187,7 @@ void add_plan_compare(CLI::App& plan, Context& ctx) {
       ->capture_default_str();
   compare->add_option("--pool", a->pools, pool_help);
   compare->add_option("--work", a->work, "Budget of each in work units (10 ns)")
+      ->transform(work_units)
       ->check(work_range)
       ->capture_default_str();
   compare->add_option("--deadline", a->deadline, "Budget of each in wall time, e.g. 10s");

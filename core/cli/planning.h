@@ -25,6 +25,10 @@ inline constexpr const char* pool_help =
 
 /// Of --work.
 inline const CLI::Range work_range(1.0, 9e18);
+/// 50M is fifty million.
+inline const CLI::AsNumberWithUnit work_units(
+    std::map<std::string, std::uint64_t>{{"k", 1000}, {"M", 1000000}, {"G", 1000000000}},
+    CLI::AsNumberWithUnit::CASE_SENSITIVE, "NUMBER[k|M|G]");
 
 /// Pools from --pool NAME:SIZE.
 Result<std::vector<StoragePool>> pools_from(const std::vector<std::string>& texts);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+
+#include "core/support/utf8.h"
 
 namespace tenon {
 namespace {
@@ -76,6 +79,8 @@ int CsvTable::column(std::string_view name) const {
 Result<CsvTable> parse_csv(std::string_view text, std::string_view file) {
   CsvTable t;
   Diags errors;
+  std::size_t id = 0;  // column
+  std::unordered_map<std::string, int> seen;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t eol = text.find('\n');
@@ -87,6 +92,7 @@ Result<CsvTable> parse_csv(std::string_view text, std::string_view file) {
     if (t.header.empty()) {
       if (Diag d = check_header(cells, at); d.code != 0) return d;
       t.header = std::move(cells);
+      id = static_cast<std::size_t>(t.column("id"));
     } else if (cells.size() != t.header.size()) {
       if (errors.size() < kMaxErrors)
         errors.push_back({.code = 4412,
@@ -94,6 +100,21 @@ Result<CsvTable> parse_csv(std::string_view text, std::string_view file) {
                           .what = fmt::format("buffer '{}': {} cells, the header has {}", cells[0],
                                               cells.size(), t.header.size()),
                           .fix = "one cell per column"});
+    } else if (const std::string shown = printable(cells[id]); shown != cells[id]) {
+      if (errors.size() < kMaxErrors)
+        errors.push_back({.code = 4412,
+                          .loc = at,
+                          .what = fmt::format("buffer '{}': its id is no UTF-8, or holds control "
+                                              "characters",
+                                              shown),
+                          .fix = "names are printed, and end at a zero byte for planners in C"});
+    } else if (!seen.emplace(cells[id], line).second) {
+      if (errors.size() < kMaxErrors)
+        errors.push_back({.code = 4107,
+                          .loc = at,
+                          .what = fmt::format("buffer '{}' stands in line {} too", cells[id],
+                                              seen.at(cells[id])),
+                          .fix = "give each buffer an id of its own"});
     } else {
       t.rows.push_back({std::move(cells), line});
     }

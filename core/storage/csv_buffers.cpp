@@ -59,7 +59,6 @@ class Rows {
     if (b.end < b.first)
       fail(b, fmt::format("it ends at {} before it starts at {}", b.end, b.first));
     if (const auto s = cell(row, "alignment"); !s.empty()) b.align = number(b, "alignment", s);
-    if (const auto s = cell(row, "hint"); !s.empty()) number(b, "hint", s);
     if (const auto s = cell(row, "offset"); !s.empty()) b.at = number(b, "offset", s);
     b.pool = cell(row, "pool");
     gaps(b, cell(row, "gaps"), inclusive);

@@ -23,13 +23,15 @@ Status check_figures(const StorageRequest& r, const StoragePlan& plan) {
                                           plan.pools.size(), r.pools.size())});
     return errors;
   }
-  std::vector<std::uint64_t> peak(r.pools.size(), 0);
+  std::vector<std::uint64_t> peak(r.pools.size(), 0), at_step(r.pools.size(), 0);
   std::uint64_t cost = 0;
   for (std::size_t i = 0; i < r.tokens.size(); ++i) {
     const StorageToken& t = r.tokens[i];
     const Slot s = plan.slots[i];
     const std::uint64_t unit = r.pools[s.pool].granule;
-    peak[s.pool] = std::max(peak[s.pool], (s.offset + t.size + unit - 1) / unit * unit);
+    const std::uint64_t end = (s.offset + t.size + unit - 1) / unit * unit;
+    peak[s.pool] = std::max(peak[s.pool], end);
+    if (t.first == plan.pools[s.pool].peak_step) at_step[s.pool] = std::max(at_step[s.pool], end);
     for (std::size_t k = 0; k < t.cost.size(); ++k)
       if (t.pools[k] == s.pool) cost += std::min(t.cost[k], UINT64_MAX - cost);
   }
@@ -41,6 +43,13 @@ Status check_figures(const StorageRequest& r, const StoragePlan& plan) {
            .what = fmt::format("the plan says that pool '{}' peaks at {} bytes, its slots reach {}",
                                r.pools[p].id, plan.pools[p].peak, peak[p]),
            .fix = "plan again"});
+    else if (at_step[p] != peak[p])
+      errors.push_back({.code = 4011,
+                        .what = fmt::format(
+                            "the plan says that pool '{}' peaks in step {}; no token that begins "
+                            "there reaches {} bytes",
+                            r.pools[p].id, plan.pools[p].peak_step, peak[p]),
+                        .fix = "plan again"});
     if (plan.pools[p].bound > proved[p])
       errors.push_back({.code = 4011,
                         .what = fmt::format(

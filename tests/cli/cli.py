@@ -9,6 +9,7 @@ outputs   what -o may replace
 plugin    what `plugin inspect` tells
 plan      plans from files: pools, pins, wrong offsets, corrupt artefacts
 artefact  every number of program.json edited: a named error, or the right run
+csv       buffers and plans whose rows or figures are wrong; a pipeline without an artefact
 profile   where the time goes: a table, JSON, a trace
 casts     floats beyond the range of integers: folded, evaluated and compiled give the same
 chains    100 000 nodes in a row through every pass and a compile
@@ -344,6 +345,29 @@ def check_plugin():
     fuse = next(o for o in passes["offers"] if o["id"] == "tenon.fuse-ops")
     expect(any(o["key"] == "max_nodes" and o["range"] for o in fuse["options"]), f"options of passes: {fuse}")
     refused(["plugin", "inspect", "no-such"], 3, "TN1002")
+
+
+def check_csv():
+    def csv(text):
+        (WORK / "b.csv").write_bytes(text)
+        return WORK / "b.csv"
+
+    head = b"id,lower,upper,size\n"
+    refused(["plan", "solve", csv(head + b"\xff,0,3,10\n")], 1, "TN4412", "UTF-8")
+    refused(["plan", "solve", csv(head + b"a\x00b,0,3,10\n")], 1, "TN4412", "control")
+    refused(["plan", "solve", csv(head + b"a,0,3,10\nb,0,3,10\n\na,0,3,10\n")], 1, "TN4107", "line 2")
+    ok("plan", "solve", csv(b"hint,id,lower,upper,size\n-1,a,0,3,10\nzz,b,0,3,10\n"), "--work", "5M")
+    plan = WORK / "p.json"
+    ok("plan", "solve", csv(head + b"a,0,3,10\nb,2,5,10\n"), "-o", plan)
+    ok("plan", "check", WORK / "b.csv", plan)
+    good = json.loads(plan.read_text())
+    good["pools"][0]["peak_step"] = 4
+    plan.write_text(json.dumps(good))
+    refused(["plan", "check", WORK / "b.csv", plan], 1, "TN4011", "step 4")
+    flow = WORK / "flow.yaml"
+    flow.write_text("tenon: 1\nextends: graph-cpu\nsteps: [import, infer-shapes, simplify, fold-constants, mark-views, fuse-ops, lower, plan]\n")
+    refused(["compile", SMALL, "-p", flow, "-o", WORK / "none"], 2, "TN2151", "emit")
+    expect(not (WORK / "none").exists(), "a folder without an artefact")
 
 
 def check_artefact():

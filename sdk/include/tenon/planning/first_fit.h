@@ -71,18 +71,21 @@ struct FirstFit {
 template <class Stop>
 FirstFit first_fit(const Request& q, const std::vector<std::uint32_t>& order, Placer& placer,
                    Fit fit, Stop stop) {
-  std::uint64_t told = placer.work();
+  std::uint64_t told = placer.work(), sorting = 0;
+  const auto since = [&] {
+    return placer.work() - std::exchange(told, placer.work()) + std::exchange(sorting, 0);
+  };
   for (const std::uint32_t i : order) {
     if (placer.placed(i)) continue;
     std::optional<tn_slot> s;
+    sorting += 3 * q[i].n_pools;
     for (const std::uint32_t p : pools_by_cost(q, i))
       if ((s = placer.find(i, p, fit))) break;
     if (!s) return {false, i};
     placer.put(i, *s);
-    if (placer.work() - told > 100'000 && stop(placer.work() - std::exchange(told, placer.work())))
-      return {true, kNone};
+    if (placer.work() - told + sorting > 100'000 && stop(since())) return {true, kNone};
   }
-  stop(placer.work() - told);
+  stop(since());
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -41,10 +42,13 @@ inline Ranking rank(const Request& q, std::span<const tn_slot> slots) {
 
 /// Token i's pools, the cheapest first, equal ones in order of preference.
 inline std::vector<std::uint32_t> pools_by_cost(const Request& q, std::uint32_t i) {
-  std::vector<std::uint32_t> out(q.pools(i).begin(), q.pools(i).end());
-  if (q[i].cost)
-    std::stable_sort(out.begin(), out.end(),
-                     [&](auto a, auto b) { return cost_of(q, i, a) < cost_of(q, i, b); });
+  const auto pools = q.pools(i);
+  const std::uint64_t* cost = q[i].cost;
+  std::vector<std::uint32_t> out(pools.begin(), pools.end());
+  if (!cost || std::is_sorted(cost, cost + pools.size())) return out;
+  std::iota(out.begin(), out.end(), 0u);
+  std::stable_sort(out.begin(), out.end(), [&](auto a, auto b) { return cost[a] < cost[b]; });
+  for (std::uint32_t& k : out) k = pools[k];
   return out;
 }
 
