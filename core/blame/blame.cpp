@@ -33,8 +33,10 @@ class Trials {
     say("every value in storage of its own");
     if (const Outcome o = seen(bench_.watch()); o.kind != Kind::agrees) return explain_alone(s_, o);
     if (auto f = unwritten()) return f;
-    if (auto f = sharing()) return f;
-    return contradiction(s_);
+    auto shared = sharing();
+    if (shared && shared->diag.code != 4528) return shared;
+    if (auto f = contradiction(s_)) return f;  // says more than 4528, which knows no fact
+    return shared;
   }
 
   void say(const std::string& what) {

@@ -54,20 +54,26 @@ Result<std::vector<Tensor>> inputs_of(Runner& runner, const BlameArgs& a) {
   return inputs;
 }
 
+/// 1 is kept for what the experiment finds.
+int no_experiment(Context& ctx, const Diags& why) {
+  ctx.report(why);
+  return ctx.exit_code = std::max(ctx.exit_code, 2);
+}
+
 int blame_verb(Context& ctx, const BlameArgs& a) {
   auto runner = Runner::open(a.folder, 1, 0);
-  if (!runner) return ctx.report(runner.errors());
+  if (!runner) return no_experiment(ctx, runner.errors());
   auto planned = load_planned(a.folder);
-  if (!planned) return ctx.report(planned.errors());
+  if (!planned) return no_experiment(ctx, planned.errors());
   auto inputs = inputs_of(*runner, a);
-  if (!inputs) return ctx.report(inputs.errors());
+  if (!inputs) return no_experiment(ctx, inputs.errors());
   auto subject = blame::subject_of(runner->model(), planned->request.request, planned->plan);
-  if (!subject) return ctx.report(subject.errors());
+  if (!subject) return no_experiment(ctx, subject.errors());
   Progress progress(!a.json);
   auto report =
       blame::blame(*subject, *inputs, [&](const std::string& what) { progress.say(what); });
   progress.say("");
-  if (!report) return ctx.report(report.errors());
+  if (!report) return no_experiment(ctx, report.errors());
   if (a.json) {
     nlohmann::ordered_json j{{"artefact", a.folder},
                              {"steps", subject->steps.size()},

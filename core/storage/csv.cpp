@@ -114,7 +114,7 @@ Result<CsvTable> parse_csv(std::string_view text, std::string_view file) {
                           .loc = at,
                           .what = fmt::format("buffer '{}' stands in line {} too", cells[id],
                                               seen.at(cells[id])),
-                          .fix = "give each buffer an id of its own"});
+                          .fix = "rename one"});
     } else {
       t.rows.push_back({std::move(cells), line});
     }

@@ -248,6 +248,11 @@ class Liveness {
   void note_accesses() {
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       const TimelineStep& step = t_.steps[s];
+      if (step.node->op == node::loop) {  // the number of the iteration
+        const ValueId i = step.node->regions[0].entry->results[0].id;
+        note_access(step, i, 0, true);
+        if (step.back_edge) note_access(step, i, 0, false);
+      }
       if (step.back_edge) {
         note_copies(step);
         continue;

@@ -229,7 +229,7 @@ def stand_ins(whole):
 
 def cannot(what, artefact, code, *words):
     r = run(TENON, "plan", "blame", artefact.folder)
-    if r.returncode != 1 or f"error[{code}]" not in r.stderr or not all(w in r.stderr for w in words):
+    if r.returncode != 2 or f"error[{code}]" not in r.stderr or not all(w in r.stderr for w in words):
         bad.append(f"{what}: exit {r.returncode}: {r.stderr}")
 
 

@@ -129,7 +129,7 @@ def check_files():
     refused(["validate", "stm32h734"], 2, "TN2111", "no pipeline or board is called", "did you mean 'stm32h743'?")
     goal = WORK / "goal.yaml"
     for word, right in (("fit", True), ("optimal", True), ("fitt", False)):
-        goal.write_text(f"tenon: 1\nextends: graph-cpu\nsteps: [import, infer-shapes, mark-views, fuse-ops, lower, {{plan: {{with: exact, goal: {word}}}}}]\n")
+        goal.write_text(f"tenon: 1\nextends: graph-cpu\nsteps: [import, infer-shapes, mark-views, fuse-ops, lower, {{plan: {{with: exact, goal: {word}}}}}, emit]\n")
         if right:
             ok("compile", SMALL, "-p", goal, "-o", WORK / "goal")
         else:
