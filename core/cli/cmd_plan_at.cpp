@@ -32,20 +32,27 @@ struct Byte {
   std::uint64_t offset = 0;
 };
 
-/// An address in a pool with a base, or an offset in a pool that is named or the only one.
+/// An address in a pool with a base; in a pool that is named, or the only one, also an offset.
 Result<Byte> byte_of(const StorageRequest& r, const StoragePlan& plan, const AtArgs& a) {
   auto address = address_from(a.address);
   if (!address) return address.errors();
   std::string known;
+  bool named = false;
   for (std::uint32_t p = 0; p < r.pools.size(); ++p) {
     const StoragePool& pool = r.pools[p];
     const std::uint64_t base = pool.base.value_or(0);
     const std::uint64_t end = pool.capacity.value_or(plan.pools[p].peak);
-    known +=
-        fmt::format("{}{} [0x{:x}, 0x{:x})", known.empty() ? "" : ", ", pool.id, base, base + end);
+    known += fmt::format("{}{} {}[0x{:x}, 0x{:x})", known.empty() ? "" : ", ", pool.id,
+                         pool.base ? "" : "offsets ", base, base + end);
     if (a.pool.empty() ? !pool.base && r.pools.size() > 1 : pool.id != a.pool) continue;
+    named = true;
     if (*address >= base && *address - base < end) return Byte{p, *address - base};
+    if ((!a.pool.empty() || r.pools.size() == 1) && *address < end) return Byte{p, *address};
   }
+  if (!a.pool.empty() && !named)
+    return Diag{.code = 2151,
+                .what = fmt::format("the plan has no pool '{}'", a.pool),
+                .fix = "pools: " + known};
   return Diag{.code = 2151,
               .what = fmt::format("0x{:x} is in no pool{}", *address,
                                   a.pool.empty() ? "" : fmt::format(" '{}'", a.pool)),

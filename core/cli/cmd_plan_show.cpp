@@ -50,6 +50,10 @@ int show_verb(Context& ctx, const ShowArgs& a) {
   if (!pool) return ctx.report(pool.errors());
   std::vector<ShownPlan> shown;
   for (const Planned& l : loaded) shown.push_back({l.plan.planner, &l.request.request, &l.plan});
+  if (shown.size() > 1 && shown[0].title == shown[1].title) {
+    shown[0].title += ", " + a.folder;
+    shown[1].title += ", " + a.beside;
+  }
   if (!a.html.empty())
     if (Status s = write(a.html, picture_page(a.title.empty() ? a.folder : a.title, shown)); !s)
       return ctx.report(s.errors());

@@ -306,6 +306,8 @@ def check_plan():
                 expect(named, f"plan {verb[0]} with {name} = {text[:20]!r}: exit {r.returncode}, {r.stderr[:300]}")
         (out / name).write_text(good)
     ok("plan", "show", out)
+    refused(["plan", "at", out, "--pool", "nope", "--address", "1"], 2, "TN2151", "no pool 'nope'", "ram")
+    ok("plan", "at", out, "--pool", "ram", "--address", "1")
 
 
 def check_claims():
