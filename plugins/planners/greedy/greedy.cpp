@@ -150,7 +150,7 @@ int plan(const tn_request* raw, const tn_host* h) {
   return tenon::planning::guarded(h, [&] { return Greedy(raw, h).plan(); });
 }
 
-const tn_option kOptions[] = {{"dives", "int", "32", "1..1000000",
+const tn_option kOptions[] = {{"dives", "int", "12", "1..1000000",
                                "at most so many skyline dives per pool: 12 rules, then a local "
                                "search over their order"}};
 
