@@ -2,37 +2,13 @@
 #include <cstring>
 #include <optional>
 
+#include "passes/constants.h"
 #include "tenon/op.h"
 #include "tenon/pass.h"
 #include "tenon/rewrite.h"
 
 namespace tenon::passes {
 namespace {
-
-bool all_elements(const Constant& c, double x) {
-  if (!c) return false;
-  const auto each = [&](auto zero) {
-    using T = decltype(zero);
-    for (std::size_t i = 0; i + sizeof(T) <= c->bytes.size(); i += sizeof(T)) {
-      T v;
-      std::memcpy(&v, c->bytes.data() + i, sizeof(T));
-      if (v != static_cast<T>(x)) return false;
-    }
-    return !c->bytes.empty();
-  };
-  switch (c->type.dtype) {
-    case DType::f32:
-      return each(float{});
-    case DType::f64:
-      return each(double{});
-    case DType::i32:
-      return each(std::int32_t{});
-    case DType::i64:
-      return each(std::int64_t{});
-    default:
-      return false;
-  }
-}
 
 /// Ops by name, looked up once per run.
 struct Names {
@@ -50,13 +26,10 @@ struct Names {
         pad(t.at("pad")),
         full(t.at("full")),
         pow(t.at("pow")),
-        sqrt(t.at("sqrt")),
-        reduce_mean(t.at("reduce_mean")),
-        layer_norm(t.at("layer_norm")),
         gather(t.at("gather")),
         slice(t.at("slice")) {}
-  OpId add, sub, mul, div, identity, cast, relu, reshape, transpose, concat, pad, full, pow, sqrt,
-      reduce_mean, layer_norm, gather, slice;
+  OpId add, sub, mul, div, identity, cast, relu, reshape, transpose, concat, pad, full, pow, gather,
+      slice;
 };
 
 bool is_zeros(const Names& op, Value v) {
@@ -151,64 +124,6 @@ std::vector<Value> small_power(const Names& op, Builder& b, const Node& n) {
   return {b.make(op.mul, {b.make(op.mul, {x, x}, {}, n.loc), x}, {}, n.loc)};
 }
 
-/// The number that all elements of an f32 or f64 constant are.
-std::optional<double> number_of(Value v) {
-  const Constant c = constant_of(v);
-  if (!c || c->bytes.empty() || !is_float(c->type.dtype)) return std::nullopt;
-  double x = 0;
-  if (c->type.dtype == DType::f64) {
-    std::memcpy(&x, c->bytes.data(), sizeof x);
-  } else if (c->type.dtype == DType::f32) {
-    float f = 0;
-    std::memcpy(&f, c->bytes.data(), sizeof f);
-    x = static_cast<double>(f);
-  } else {
-    return std::nullopt;
-  }
-  return all_elements(c, x) ? std::optional(x) : std::nullopt;
-}
-
-/// The first of the last axes that `n`, a mean with kept axes, is taken over; they lie side by
-/// side.
-std::optional<std::int64_t> tail_of(const Names& op, const Node& n) {
-  if (n.op != op.reduce_mean || !n.attrs.get_or("keepdims", false)) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(n.results[0].type.rank());
-  auto axes = *n.attrs.get<std::vector<std::int64_t>>("axes");
-  for (std::int64_t& a : axes) a += a < 0 ? rank : 0;
-  std::ranges::sort(axes);
-  const std::int64_t first = axes.empty() ? 0 : axes[0];
-  for (std::size_t k = 0; k < axes.size(); ++k)
-    if (axes[k] != first + static_cast<std::int64_t>(k)) return std::nullopt;
-  const bool to_the_end = axes.empty() || axes.back() == rank - 1;
-  return to_the_end && rank > 0 ? std::optional(first) : std::nullopt;
-}
-
-// c / sqrt(mean(c * c) + epsilon) with c = x - mean(x), means over the last axes -> layer_norm(x).
-// Scale and bias stay the pointwise ops that they are.
-std::vector<Value> decomposed_layer_norm(const Names& op, Builder& b, const Node& n) {
-  const auto made_by = [](Value v, OpId id) { return v.node->op == id; };
-  if (n.op != op.div || !made_by(n.operands[0], op.sub) || !made_by(n.operands[1], op.sqrt))
-    return {};
-  const Value centred = n.operands[0], shifted = n.operands[1].node->operands[0];
-  const Value x = centred.node->operands[0], mean = centred.node->operands[1];
-  if (!made_by(shifted, op.add) || !made_by(mean, op.reduce_mean)) return {};
-  for (std::size_t k = 0; k < 2; ++k) {
-    const Value variance = shifted.node->operands[1 - k];
-    const auto epsilon = number_of(shifted.node->operands[k]);
-    if (!epsilon || !made_by(variance, op.reduce_mean)) continue;
-    const Value square = variance.node->operands[0];
-    if (!made_by(square, op.mul) || square.node->operands[0] != centred ||
-        square.node->operands[1] != centred || mean.node->operands[0] != x)
-      continue;
-    const auto axis = tail_of(op, *mean.node);
-    if (!axis || axis != tail_of(op, *variance.node) || x.type() != n.results[0].type ||
-        variance.type() != shifted.type())
-      continue;
-    return {b.make(op.layer_norm, {x}, {{"axis", *axis}, {"epsilon", *epsilon}}, n.loc)};
-  }
-  return {};
-}
-
 /// The first of constant indices k, k + 1, ... that lie inside an axis of `extent`.
 std::optional<std::int64_t> consecutive(const Constant& c, std::int64_t extent) {
   if (!c || c->type.dtype != DType::i64 || c->bytes.empty()) return std::nullopt;
@@ -244,7 +159,8 @@ std::vector<Value> gather_slice(const Names& op, Builder& b, const Node& n) {
 ///         {perm composed}
 /// Law: each rule is one; every rule lowers the node count or replaces a node by a cheaper one.
 /// Cost: one walk, O(nodes * rules).
-/// Not here: arithmetic on constants (fold-constants); batch norm (fold-batch-norm).
+/// Not here: arithmetic on constants (fold-constants); batch norm (fold-batch-norm); several ops
+/// that are one op of the table (raise-ops).
 Status run(Module& m, PassContext& ctx) {
   const Names op(m.ops());
   std::int64_t applied = 0;
@@ -258,7 +174,6 @@ Status run(Module& m, PassContext& ctx) {
       [&](Builder& b, const Node& n) { return concat_zeros(op, b, n); },
       [&](Builder& b, const Node& n) { return gather_slice(op, b, n); },
       [&](Builder& b, const Node& n) { return small_power(op, b, n); },
-      [&](Builder& b, const Node& n) { return decomposed_layer_norm(op, b, n); },
   };
   std::vector<Rule> counted;
   for (const Rule& r : rules)

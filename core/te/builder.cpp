@@ -1,6 +1,7 @@
 // te::Builder: interning and folding. Every expression of a Compute passes through Builder::add, so
 // equal ones are one.
 #include <bit>
+#include <optional>
 
 #include "core/te/fold.h"
 #include "tenon/diag.h"
@@ -142,6 +143,35 @@ ExprId identity_operand(const Compute& c, ScalarOp op, ExprId a, ExprId b) {
   }
 }
 
+/// x / k < c of integers -> x < c * k, for k > 0, and so on: the condition says what x is.
+std::optional<E> compare_of_quotient(Builder& b, ScalarOp op, E quotient, E bound) {
+  const Compute& c = b.get();
+  const Expr& q = c.exprs[quotient.id];
+  const std::int64_t* n = int_imm(c, bound.id);
+  if (!n || q.kind != Kind::scalar || q.op != ScalarOp::div || q.dtype != DType::i64)
+    return std::nullopt;
+  const std::int64_t* k = int_imm(c, q.args[1]);
+  std::int64_t from = 0, to = 0;  // [from, to): what x / k = n means
+  if (!k || *k <= 0 || __builtin_mul_overflow(*n, *k, &from) ||
+      __builtin_add_overflow(from, *k, &to))
+    return std::nullopt;
+  const E x{&b, q.args[0]};
+  switch (op) {
+    case ScalarOp::lt:
+      return x < from;
+    case ScalarOp::le:
+      return x < to;
+    case ScalarOp::gt:
+      return x >= to;
+    case ScalarOp::ge:
+      return x >= from;
+    case ScalarOp::eq:
+      return x >= from && x < to;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 E Builder::scalar(ScalarOp op, DType result, std::span<const E> args) {
@@ -158,6 +188,8 @@ E Builder::scalar(ScalarOp op, DType result, std::span<const E> args) {
   if (args.size() == 2 && !is_float(args[0].dtype()))
     if (ExprId same = identity_operand(c_, op, args[0].id, args[1].id); same != none)
       return {this, same};
+  if (is_comparison(op))
+    if (const auto plain = compare_of_quotient(*this, op, args[0], args[1])) return *plain;
   Expr e{.kind = Kind::scalar, .op = op, .dtype = result};
   for (E a : args) e.args.push_back(a.id);
   return {this, add(std::move(e))};

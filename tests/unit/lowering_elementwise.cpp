@@ -48,7 +48,51 @@ te::Compute gathered(std::int64_t rows, std::int64_t cols, std::int64_t n, std::
   return b.take();
 }
 
+/// `parts` tensors of `rows` by `cols`, one after the other along the rows.
+te::Compute pile(std::int64_t parts, std::int64_t rows, std::int64_t cols) {
+  te::Builder b(std::vector<TensorType>(static_cast<std::size_t>(parts),
+                                        TensorType(DType::f32, Shape{rows, cols})));
+  b.output(b.stage("pile", {parts * rows, cols}, [&](Index i) {
+    E value = b.imm(DType::f32, 0);
+    for (std::int64_t p = parts; p-- > 0;)
+      value = te::select(i[0] >= p * rows && i[0] < (p + 1) * rows,
+                         b.input(static_cast<std::uint32_t>(p))({i[0] - p * rows, i[1]}), value);
+    return value;
+  }));
+  return b.take();
+}
+
+/// Two tensors side by side, seen through the rows and columns that they have together.
+te::Compute side_by_side(std::int64_t rows, std::int64_t cols) {
+  const TensorType part(DType::f32, Shape{rows, cols});
+  te::Builder b({part, part});
+  b.output(b.stage("pair", {rows, 2 * cols}, [&](Index i) {
+    const E which = i[1] / cols, at = i[1] % cols;
+    return te::select(which < 1, b.input(0)({i[0], at}), b.input(1)({i[0], at}));
+  }));
+  return b.take();
+}
+
+/// Conditions of any kind that the kernel evaluates as it runs.
+int conditions(const tir::Kernel& k) {
+  int n = 0;
+  for (const tir::Expr& e : tir::renumbered(k).exprs)
+    n += (e.kind == tir::Kind::load && e.args.size() == 2) ||
+         (e.kind == tir::Kind::scalar && e.op == ScalarOp::select);
+  return n;
+}
+
 }  // namespace
+
+TEST_CASE("lowering: seams of a concatenation and borders of a pad need no conditions") {
+  const TargetFacts facts = plain_facts();
+  CHECK(conditions(lower(pile(5, 3, 32), facts).kernel) == 0);
+  CHECK(conditions(lower(pile(70, 1, 640), facts).kernel) == 0);  // in parallel
+  CHECK(conditions(lower(side_by_side(6, 64), facts).kernel) == 0);
+  CHECK(conditions(lower(pile(200, 1, 16), facts).kernel) > 0);  // that many parts stay one loop
+  // Lanes at the two ends of a row keep theirs.
+  CHECK(conditions(lower(padded_copy({20, 40}, 1, 1), facts).kernel) <= 8);
+}
 
 TEST_CASE("lowering: elementwise chains and broadcasts") {
   std::vector<Case> cases;
@@ -101,6 +145,11 @@ TEST_CASE("lowering: elements moved") {
   cases.push_back({"pad of nothing", padded_copy({0, 4}, 1, 1)});
   cases.push_back({"concat last", concatenation(3, 17, 14, 1)});
   cases.push_back({"concat first", concatenation(19, 2, 3, 0)});
+  cases.push_back({"many rows", pile(7, 3, 18)});
+  cases.push_back({"many rows in parallel", pile(70, 1, 640)});
+  cases.push_back({"too many rows to cut", pile(200, 1, 5)});
+  cases.push_back({"columns through a quotient", side_by_side(5, 24)});
+  cases.push_back({"pad of rows and columns", padded_copy({40, 40}, 3, 2)});
   cases.push_back({"gather rows", gathered(4, 19, 6, 0)});
   cases.push_back({"gather columns", gathered(3, 4, 21, 1)});
   {

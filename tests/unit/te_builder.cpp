@@ -40,6 +40,16 @@ TEST_CASE("te: equal expressions are one, integer constants fold, neutral elemen
           b.imm_int(DType::u64, INT64_MAX).id);
     CHECK((b.i64(2) < b.i64(3)).id == b.imm_int(DType::boolean, 1).id);
     CHECK(select(b.imm_int(DType::boolean, 0), i[0], b.i64(9)).id == b.i64(9).id);
+    // What a condition on a quotient says of the dividend; division rounds down.
+    const E q = i[0] / 4;
+    CHECK((q < 3).id == (i[0] < 12).id);
+    CHECK((q <= b.i64(2)).id == (i[0] < 12).id);
+    CHECK((q > b.i64(2)).id == (i[0] >= 12).id);
+    CHECK((q >= 3).id == (i[0] >= 12).id);
+    CHECK((q < -1).id == (i[0] < -4).id);
+    CHECK(binary(ScalarOp::eq, q, b.i64(-1)).id == (i[0] >= -4 && i[0] < 0).id);
+    CHECK((q < INT64_MAX).id != (i[0] < INT64_MAX).id);
+    CHECK(((i[0] / -4) < 3).id != (i[0] < -12).id);
     E x = b.input(0)({i[0]});
     CHECK((x + b.imm(DType::f32, 0)).id != x.id);  // -0 + 0 is +0
     return x;

@@ -60,7 +60,7 @@ Term hard_swish(NodeImport&, Term x) { return (*x.s)("hard_swish", {x}); }
 Term gelu(NodeImport& n, Term x) {
   if (n.text("approximate", "none") == "tanh")
     return 0.5 * x * (tanh((x + 0.044715 * x * x * x) * std::sqrt(M_2_PI)) + 1.0);
-  return 0.5 * x * ((*x.s)("erf", {x * M_SQRT1_2}) + 1.0);
+  return (*x.s)("gelu", {x});
 }
 Term thresholded_relu(NodeImport& n, Term x) { return where(x > n.real("alpha", 1), x, 0.0); }
 Term shrink(NodeImport& n, Term x) {

@@ -136,6 +136,23 @@ Eval::Place Eval::combine(ScalarOp op, const Place& a, const Place& b) {
   }
 }
 
+/// x / k or x % k where x stays between two multiples of k.
+Eval::Place Eval::quotient(Frame& f, const te::Expr& e, ExprId guard) {
+  const bool division = e.op == ScalarOp::div;
+  if (e.kind != te::Kind::scalar || (!division && e.op != ScalarOp::mod)) return {};
+  const te::Expr& d = c_.exprs[e.args[1]];
+  if (d.kind != te::Kind::imm || d.dtype != DType::i64 || d.i <= 0) return {};
+  const Place x = place(f, e.args[0], guard);
+  std::int64_t low = 0, high = 0;
+  if (!x.ok || !code_.bounds(x.base, low, high)) return {};
+  const std::int64_t reach = x.lane * (f.p.active - 1);
+  (reach < 0 ? low : high) += reach;
+  const auto floor = [&](std::int64_t n) { return n / d.i - (n % d.i < 0); };
+  if (floor(low) != floor(high)) return {};
+  if (division) return {true, Lin{floor(low), {}}, 0};
+  return {true, x.base + -floor(low) * d.i, x.lane};
+}
+
 Eval::Place Eval::place(Frame& f, te::ExprId id, ExprId guard) {
   if (const te::Affine& a = affine(f.s, id); a.ok) {
     Place r{true, Lin{a.constant, {}}, 0};
@@ -147,6 +164,7 @@ Eval::Place Eval::place(Frame& f, te::ExprId id, ExprId guard) {
     return r;
   }
   const te::Expr& e = c_.exprs[id];
+  if (const Place r = quotient(f, e, guard); r.ok) return r;
   if (e.kind == te::Kind::scalar && e.args.size() == 2) {
     const Place a = place(f, e.args[0], guard), b = place(f, e.args[1], guard);
     if (a.ok && b.ok)

@@ -64,6 +64,7 @@ class Eval {
   ExprId both(ExprId a, ExprId b);
   /// `id` (an i64 expression) as a place; not ok when it is neither affine nor equal in all lanes.
   Place place(Frame& f, te::ExprId id, ExprId guard);
+  Place quotient(Frame& f, const te::Expr& e, ExprId guard);
   Place combine(ScalarOp op, const Place& a, const Place& b);
   const te::Affine& affine(const te::Stage& s, te::ExprId e);
 

@@ -141,18 +141,16 @@ ExprId Math::sigmoid(ExprId x) {
   return div(pick(test(ScalarOp::lt, x, k(0)), e, k(1)), add(e, k(1)));
 }
 
+/// Two polynomials: around 0, and around the middle of what is left; at 3.92 the result is 1.
 ExprId Math::erf(ExprId x) {
-  const ExprId t = op(ScalarOp::min, k(4), abs(x)), s = mul(t, t);
-  ExprId r = poly(t, {-1.72853470e-5, 3.83197126e-4});
-  r = fma(r, s, poly(t, {-3.88396438e-3, 2.42546219e-2}));
-  r = fma(r, t, k(-1.06777877e-1));
-  r = fma(r, t, k(-6.34846687e-1));
-  r = fma(r, t, k(-1.28717512e-1));
-  r = fma(r, t, neg(t));
-  const ExprId large = signed_as(sub(k(1), exp_near(r)), x);
-  const ExprId p = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
-                            -3.76125336e-1, 1.28379166e-1});
-  return pick(test(ScalarOp::le, t, k(0.927734375)), fma(p, x, x), large);
+  const ExprId t = op(ScalarOp::min, k(3.92), abs(x)), s = mul(x, x), u = sub(t, k(2.46));
+  const ExprId near = poly(s, {7.889119297e-05, -8.020841051e-04, 5.189535208e-03, -2.685444430e-02,
+                               1.128360033e-01, -3.761262596e-01, 1.283791661e-01});
+  const ExprId far = poly(
+      u, {-9.124727512e-06, 2.542049697e-05, 5.166672054e-05, -3.016753762e-04, 3.911312670e-04,
+          4.621665285e-04, -2.963509178e-03, 6.797655020e-03, -9.904826991e-03, 9.832995012e-03,
+          -6.535763387e-03, 2.656193450e-03, 9.994966984e-01});
+  return pick(test(ScalarOp::lt, t, k(1)), fma(near, x, x), signed_as(far, x));
 }
 
 /// sin (quarter 0) or cos (quarter 1) of an f32, in f64. x * 2/pi is computed modulo 4 for every

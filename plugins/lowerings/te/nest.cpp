@@ -39,8 +39,9 @@ struct Nest::Active {
   std::uint32_t number = 0;
   const te::Stage& stage;
   const std::vector<LoopSpec>& loops;
-  std::vector<Range> axes;  // by axis number
-  std::size_t cut = 0;      // index of the first loop of the tile
+  std::vector<Range> axes;                      // by axis number
+  std::size_t cut = 0;                          // index of the first loop of the tile
+  std::vector<std::vector<std::int64_t>> cuts;  // by output axis, without a reduction
   bool has_reduction = false;
   const te::Expr* reduction = nullptr;
   int vec = -1;  // axis of the vector loop
@@ -95,6 +96,7 @@ void Nest::stage(std::uint32_t s, const std::vector<Range>& axes) {
   for (te::ExprId id : te::reachable(c_, st.value))
     if (c_.exprs[id].kind == te::Kind::reduce) a.reduction = &c_.exprs[id];
   a.has_reduction = a.reduction != nullptr;
+  if (!a.has_reduction) a.cuts = cuts_of(c_, st);
   a.cut = a.loops.size();
   for (std::size_t i = 0; i < a.loops.size(); ++i) {
     if (a.loops[i].kind == LoopKind::vector) {
@@ -123,7 +125,10 @@ std::vector<Segment> Nest::segments(const Active& a, std::size_t i) const {
     innermost &= a.loops[j].kind == LoopKind::unroll || a.loops[j].kind == LoopKind::vector;
     tiled = true;
   }
-  return split(a.axes[l.axis].extent, l.step, quantum, innermost && tiled);
+  const Range& range = a.axes[l.axis];
+  std::vector<Segment> blocks = split(range.extent, l.step, quantum, innermost && tiled);
+  const bool fixed = l.axis < a.cuts.size() && range.base.is_constant();
+  return fixed ? cut(blocks, range.base.c, a.cuts[l.axis]) : blocks;
 }
 
 void Nest::loops(Active& a, std::size_t i) {
@@ -185,29 +190,37 @@ void Nest::parallel(Active& a) {
 /// of the branch, so that nothing that depends on it is computed where the block has another size.
 void Nest::decode(Active& a, std::size_t i, const std::vector<VarId>& index) {
   if (i == index.size()) return loops(a, i);
+  decode_among(a, i, index, segments(a, i), 0);
+}
+
+/// `parts` are those that block number index[i] may be in; `seen` blocks come before them.
+void Nest::decode_among(Active& a, std::size_t i, const std::vector<VarId>& index,
+                        std::span<const Segment> parts, std::int64_t seen) {
+  if (parts.size() > 1) {
+    const auto half = parts.first(parts.size() / 2);
+    std::int64_t before = seen;
+    for (const Segment& g : half) before += g.count;
+    code_.open_branch(
+        code_.scalar(ScalarOp::lt, DType::boolean, {code_.var(index[i]), code_.i64(before)}));
+    decode_among(a, i, index, half, seen);
+    code_.open_other();
+    decode_among(a, i, index, parts.subspan(half.size()), before);
+    return code_.close_branch();
+  }
   const LoopSpec& l = a.loops[i];
   const Range whole = a.axes[l.axis];
-  const std::vector<Segment> g = segments(a, i);
-  std::int64_t seen = 0;
-  for (std::size_t k = 0; k < g.size(); ++k) {
-    Lin block = Lin::of(index[i]);
-    if (g.size() > 1) {
-      if (k + 1 < g.size())
-        code_.open_branch(code_.scalar(ScalarOp::lt, DType::boolean,
-                                       {code_.var(index[i]), code_.i64(seen + g[k].count)}));
-      const VarId v = code_.fresh("block", {DType::i64, 1});
-      code_.assign(
-          v, code_.scalar(ScalarOp::add, DType::i64, {code_.var(index[i]), code_.i64(-seen)}));
-      code_.set_bounds(v, 0, g[k].count - 1);
-      block = Lin::of(v);
-    }
-    a.axes[l.axis] = {add_scaled(whole.base, block, g[k].size) + g[k].first, g[k].size};
-    if (g.size() == 1 && g[k].count == 1) a.axes[l.axis].base = whole.base + g[k].first;
-    decode(a, i + 1, index);
-    seen += g[k].count;
-    if (k + 1 < g.size()) code_.open_other();
+  const Segment& g = parts[0];
+  Lin block = Lin::of(index[i]);
+  if (g.first != 0 || g.count * g.size < whole.extent) {  // one of several parts
+    const VarId v = code_.fresh("block", {DType::i64, 1});
+    code_.assign(v,
+                 code_.scalar(ScalarOp::add, DType::i64, {code_.var(index[i]), code_.i64(-seen)}));
+    code_.set_bounds(v, 0, g.count - 1);
+    block = Lin::of(v);
   }
-  for (std::size_t k = 0; k + 1 < g.size(); ++k) code_.close_branch();
+  a.axes[l.axis] = {add_scaled(whole.base, block, g.size) + g.first, g.size};
+  if (g.count == 1) a.axes[l.axis].base = whole.base + g.first;
+  decode(a, i + 1, index);
   a.axes[l.axis] = whole;
 }
 

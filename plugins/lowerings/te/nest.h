@@ -8,10 +8,12 @@
 #define TENON_PLUGINS_LOWERINGS_TE_NEST_H
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "code.h"
+#include "cuts.h"
 #include "eval.h"
 #include "tenon/schedule.h"
 #include "tenon/te.h"
@@ -25,10 +27,6 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// `count` blocks of `size` from `first` on.
-struct Segment {
-  std::int64_t first = 0, size = 0, count = 0;
-};
 /// Cuts [0, extent) into blocks of `step`, or, when `balanced`, into as few blocks of nearly equal
 /// size, all but the last one multiples of `quantum`. Larger blocks first.
 std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t quantum,
@@ -49,6 +47,8 @@ class Nest {
   void loops(Active& a, std::size_t i);
   void parallel(Active& a);
   void decode(Active& a, std::size_t i, const std::vector<VarId>& index);
+  void decode_among(Active& a, std::size_t i, const std::vector<VarId>& index,
+                    std::span<const Segment> parts, std::int64_t seen);
   void attached(Active& a, std::size_t i);
   void request(const te::Stage& s, const std::vector<Range>& ranges,
                std::vector<std::vector<Range>>& regions);

@@ -131,6 +131,10 @@ class TileSearch {
           n *= mean[a], most *= static_cast<double>(size_[a]), moves |= size_[a] < count_[a];
       if (unrolled) n = distinct(x, mean), most = std::max(most, moves ? 1.0 : n);
       if (unrolled && !moves) n = 0;  // stays in registers over the tiles
+      if (unrolled && moves && stays(x)) {
+        peak += n;
+        continue;
+      }
       // Vector loads seldom start at a cache line, and come from the second cache when the tile's
       // part is large.
       const std::int64_t step = t_.vec < 0 ? 0 : x.step[t_.vec];
@@ -148,6 +152,14 @@ class TileSearch {
     const double cycles = std::max({work / 2, loads / 2, chain}) + 0.05 * loads + 0.5;
     const double fixed = (12 + 4 * points) / std::max(1.0, steps);
     return tiles * (cycles + fixed) * steps * variants;
+  }
+
+  /// Whether tiles that follow each other load the same elements of `x`: such loads are done before
+  /// the innermost loop, and registers hold them.
+  bool stays(const Access& x) const {
+    for (auto a = t_.order.rbegin(); a != t_.order.rend(); ++a)
+      if (count_[*a] > size_[*a]) return x.step[*a] == 0;
+    return false;
   }
 
   /// Loads of `x` in a tile whose reduction is unrolled: neighbouring outputs share what their
@@ -211,6 +223,7 @@ Tiling tiling_of(const StageFacts& f, const TargetFacts& target) {
   Tiling t;
   choose_vector(f, target, t);
   t.block.assign(f.n_out, 1);
+  t.order = order_of(f, t);
   if (f.reduction) {
     t.block = TileSearch(f, target, t).run();
     if (t.vec >= 0 && t.vec < static_cast<int>(f.n_out)) t.block[t.vec] *= t.lanes;
@@ -223,7 +236,6 @@ Tiling tiling_of(const StageFacts& f, const TargetFacts& target) {
     const std::int64_t vectors = f.transcendental ? 1 : 4;
     t.block[t.vec] = t.lanes * std::min(vectors, blocks(f.extent[t.vec], t.lanes));
   }
-  t.order = order_of(f, t);
   return t;
 }
 
