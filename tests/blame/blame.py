@@ -166,7 +166,7 @@ def small():
     a = whole.copy(WORK / "clears")
     a.stand_in(a.step("relu3"), 3, "CLEARS")
     found("in place, cleared first", a, 4524, "in-place", "relu3", ["relu1", "relu3"], ["argument 3", "argument 2"])
-    a = planted(model, WORK / "scratch", "scratch", "conv2d_relu_a83")
+    a = planted(model, WORK / "scratch", "scratch", whole.kernel(whole.step("relu1"))["symbol"])
     found("short scratch", a, 4521, "scratch", "relu1", ["relu1.worker"], ["bytes", "worker scratch"])
     a = planted(model, WORK / "overrun", "overrun", "max_pool")
     found("past its end", a, 4521, "overrun", "pool", ["pool"], ["8192 bytes"])

@@ -335,7 +335,7 @@ def check_claims():
 
 def check_plugin():
     text = ok("plugin", "inspect", "greedy").stdout
-    expect(re.search(r"dives +int +32 +1\.\.1000000 +at most so many", text), f"options as text: {text}")
+    expect(re.search(r"dives +int +12 +1\.\.1000000 +at most so many", text), f"options as text: {text}")
     shown = json.loads(ok("plugin", "inspect", "tenon.exact", "--json").stdout)
     goal = next(o for o in shown["offers"][0]["options"] if o["key"] == "goal")
     expect(goal["type"] == "optimal|fit" and goal["default"] == "optimal" and "peak" in goal["doc"], f"options as JSON: {goal}")
