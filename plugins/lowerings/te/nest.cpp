@@ -365,27 +365,44 @@ void Nest::tile(Active& a) {
   Point p;
   for (const Range& r : a.axes) p.axis.push_back(r.base);
   positions(a, a.cut, p, a.axes);
-  if (a.reduction) {
-    const DType t = a.reduction->dtype;
-    a.slots = 1;
-    if (a.vec_is_reduction())
-      for (std::size_t i = a.cut; i < a.loops.size(); ++i)
-        if (a.loops[i].kind == LoopKind::unroll && static_cast<int>(a.loops[i].axis) == a.vec) {
-          // One accumulator per unrolled block of the vector axis: independent chains.
-          std::int64_t block = a.axes[a.vec].extent;
-          for (std::size_t j = a.cut; j < i; ++j)
-            if (static_cast<int>(a.loops[j].axis) == a.vec)
-              block = std::min(block, a.loops[j].step);
-          a.slots = static_cast<std::size_t>((block + a.loops[i].step - 1) / a.loops[i].step);
-        }
-    a.acc.assign(a.slots, std::vector<VarId>(a.points.size()));
-    for (auto& slot : a.acc)
-      for (VarId& v : slot) {
-        v = code_.fresh("acc", {t, static_cast<std::uint16_t>(a.lanes)});
-        code_.assign(v, code_.broadcast(identity(code_, a.reduction->fold, t), a.lanes));
-      }
-    reduce(a, a.cut, 0);
+  if (!a.reduction) return finish(a);
+  if (!unrolls_reduction(a)) return fold(a);
+  // Point by point: what neighbouring windows share is loaded shortly before.
+  for (const Point& one : std::vector<Point>(std::move(a.points))) {
+    a.points = {one};
+    fold(a);
   }
+}
+
+/// Whether the tile has no loop: all steps of the reduction are unrolled.
+bool Nest::unrolls_reduction(const Active& a) const {
+  return !a.vec_is_reduction() && std::all_of(a.loops.begin() + static_cast<std::ptrdiff_t>(a.cut),
+                                              a.loops.end(), [&](const LoopSpec& l) {
+                                                return l.axis < a.stage.axes.size() ||
+                                                       l.kind == LoopKind::unroll;
+                                              });
+}
+
+/// The reduction of all points of the tile, side by side.
+void Nest::fold(Active& a) {
+  const DType t = a.reduction->dtype;
+  a.slots = 1;
+  if (a.vec_is_reduction())
+    for (std::size_t i = a.cut; i < a.loops.size(); ++i)
+      if (a.loops[i].kind == LoopKind::unroll && static_cast<int>(a.loops[i].axis) == a.vec) {
+        // One accumulator per unrolled block of the vector axis: independent chains.
+        std::int64_t block = a.axes[a.vec].extent;
+        for (std::size_t j = a.cut; j < i; ++j)
+          if (static_cast<int>(a.loops[j].axis) == a.vec) block = std::min(block, a.loops[j].step);
+        a.slots = static_cast<std::size_t>((block + a.loops[i].step - 1) / a.loops[i].step);
+      }
+  a.acc.assign(a.slots, std::vector<VarId>(a.points.size()));
+  for (auto& slot : a.acc)
+    for (VarId& v : slot) {
+      v = code_.fresh("acc", {t, static_cast<std::uint16_t>(a.lanes)});
+      code_.assign(v, code_.broadcast(identity(code_, a.reduction->fold, t), a.lanes));
+    }
+  reduce(a, a.cut, 0);
   finish(a);
 }
 

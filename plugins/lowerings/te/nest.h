@@ -54,6 +54,8 @@ class Nest {
                std::vector<std::vector<Range>>& regions);
   void allocate(std::uint32_t s, const std::vector<Range>& region);
   void tile(Active& a);
+  void fold(Active& a);
+  bool unrolls_reduction(const Active& a) const;
   void positions(Active& a, std::size_t i, Point p, std::vector<Range> ranges);
   void reduce(Active& a, std::size_t i, std::size_t slot);
   void accumulate(Active& a, std::size_t slot);
