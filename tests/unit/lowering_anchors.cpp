@@ -110,3 +110,27 @@ TEST_CASE("lowering: an operation from nowhere: strided windowed maximum of |a -
       [](const tir::Expr& e) { return e.kind == tir::Kind::load && e.type.lanes == 16; });
   CHECK(wide);
 }
+
+TEST_CASE("lowering: groups of a convolution are an axis, so that all indices are affine") {
+  const auto affine = [](const te::Compute& c) {
+    const te::Compute r = lower(c, plain_facts()).compute;
+    bool all = true;
+    for (const te::Stage& s : r.stages)
+      for (te::ExprId id : te::reachable(r, s.value))
+        if (r.exprs[id].kind == te::Kind::load)
+          for (te::ExprId index : r.exprs[id].args) all = all && te::affine_of(r, s, index).ok;
+    return all;
+  };
+  const Conv pointwise{.c = 12, .h = 5, .w = 5, .o = 24, .groups = 3, .bias = true};
+  const Conv window{.c = 4, .h = 6, .w = 17, .o = 8, .kh = 3, .kw = 3, .pad = 1, .groups = 2};
+  CHECK(affine(conv(pointwise)));
+  CHECK(affine(conv(window)));
+  // Rows that are repeated: the quotient of the row, not that of neighbours in memory.
+  te::Builder b({{DType::f32, Shape{5, 40}}});
+  b.output(b.stage("up", {10, 40}, [&](Index i) { return b.input(0)({i[0] / 2, i[1]}); }));
+  const te::Compute repeated = b.take();
+  CHECK(affine(repeated));
+  judge({{"pointwise in groups", conv(pointwise), 8},
+         {"window in groups", conv(window), 8},
+         {"repeated rows", repeated}});
+}

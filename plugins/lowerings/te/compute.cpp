@@ -6,7 +6,7 @@ namespace tenon::te_lowering {
 Result<te::Compute> compute(const te::Compute& c, const TargetFacts& facts,
                             const OptionValues& values) {
   const Options options = read_options<Options>(values);
-  const te::Compute joined = collapse(te::inline_stages(c));
+  const te::Compute joined = collapse(split_axes(te::inline_stages(c)));
   return options.naive ? joined : pack_operands(joined, facts, options);
 }
 

@@ -25,7 +25,8 @@ struct Options {
   }
 };
 
-/// Inlines stages, drops axes of one element, makes axes that are traversed together one.
+/// Inlines stages, splits axes that are divided, drops axes of one element, makes axes that are
+/// traversed together one.
 Result<te::Compute> compute(const te::Compute& c, const TargetFacts& facts,
                             const OptionValues& options);
 Result<Schedule> schedule(const te::Compute& c, const TargetFacts& facts,
@@ -38,7 +39,10 @@ Status check_supported(const te::Compute& c);
 /// Whether `s` is a schedule of `c` that the emitter can follow; error TN6203.
 Status check_schedule(const te::Compute& c, const Schedule& s);
 
-/// compute() without the inlining: te::Compute with size-1 axes gone and adjacent axes joined.
+/// Output axes that loads divide by a constant become two, where no other stage loads the stage.
+te::Compute split_axes(te::Compute c);
+/// compute() without the inlining and splitting: te::Compute with size-1 axes gone and adjacent
+/// axes joined.
 te::Compute collapse(const te::Compute& c);
 /// Adds stages that copy operands which the anchor would read badly: many rows a multiple of a page
 /// apart, or elements that do not lie side by side. Scheduled like padding: a panel at a time, in
