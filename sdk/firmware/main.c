@@ -28,12 +28,14 @@ _Noreturn void firmware_exit(int code, const char* why) {
 }
 
 static void transfer(const char* kind, uint32_t number, int operation, void* data, uint32_t bytes) {
-  char name[16];
-  const size_t n = strlen(kind);
+  char name[24];
+  size_t n = strlen(kind);
   memcpy(name, kind, n);
-  name[n] = (char)('0' + number % 10u);
-  memcpy(name + n + 1, ".bin", 5);
-  const uintptr_t open[] = {(uintptr_t)name, operation == sys_read ? 1u : 5u, n + 5u}; /* "rb", "wb" */
+  uint32_t power = 1;
+  while (number / power >= 10u) power *= 10u;
+  for (; power > 0; power /= 10u) name[n++] = (char)('0' + number / power % 10u);
+  memcpy(name + n, ".bin", 5);
+  const uintptr_t open[] = {(uintptr_t)name, operation == sys_read ? 1u : 5u, n + 4u}; /* "rb", "wb" */
   const uintptr_t file = (uintptr_t)host(sys_open, open);
   const uintptr_t block[] = {file, (uintptr_t)data, bytes};
   if (file == UINTPTR_MAX || host(operation, block) != 0) firmware_exit(2, "a file of the host could not be read or written\n");
