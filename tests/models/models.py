@@ -25,7 +25,6 @@ SMALL = ROOT / "sdk/examples/small_cnn.tir"
 bad = []
 
 
-
 def tenon(*args, **kw):
     return subprocess.run([TENON, *map(str, args)], capture_output=True, text=True, timeout=300, **kw)
 
