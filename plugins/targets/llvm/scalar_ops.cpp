@@ -1,6 +1,7 @@
 #include "scalar_ops.h"
 
 #include <array>
+#include <cmath>
 
 #include "types.h"
 
@@ -217,8 +218,22 @@ llvm::Value* ScalarOps::to_int(tir::Type from, tir::Type to, V a) {
   if (from.dtype == DType::boolean) return b_.CreateZExt(a, type);
   if (!is_float(from.dtype)) return b_.CreateIntCast(a, type, is_signed(from.dtype));
   if (is_small_float(from.dtype)) a = widen(from.dtype, a);
+  if (bits(to.dtype) == 8 || bits(to.dtype) == 16) return to_narrow_int(to.dtype, type, a);
   const auto id = is_signed(to.dtype) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return b_.CreateIntrinsic(id, {type, a->getType()}, {a});
+}
+
+// LLVM's saturating conversions to types narrower than a vector unit converts to go lane by lane.
+// The ends of such a type are floats: clamped to them, a value converts as a 32-bit integer.
+llvm::Value* ScalarOps::to_narrow_int(DType to, llvm::Type* type, V a) {
+  const double top = std::ldexp(1.0, static_cast<int>(bits(to)) - (is_signed(to) ? 1 : 0));
+  V low = llvm::ConstantFP::get(a->getType(), is_signed(to) ? -top : 0.0);
+  V high = llvm::ConstantFP::get(a->getType(), top - 1);
+  V within = b_.CreateSelect(b_.CreateFCmpOLT(a, high), a, high);
+  within = b_.CreateSelect(b_.CreateFCmpOGT(within, low), within, low);
+  V wide = b_.CreateFPToSI(within, like(b_.getInt32Ty(), a));
+  wide = b_.CreateSelect(b_.CreateFCmpUNO(a, a), int_like(wide, 0), wide);
+  return b_.CreateTrunc(wide, type);
 }
 
 llvm::Value* ScalarOps::to_float(tir::Type from, DType to, V a) {

@@ -35,6 +35,7 @@ class ScalarOps {
   V divide(bool want_mod, bool is_signed, V a, V b);
   V shift(ScalarOp op, bool is_signed, V a, V b);
   V cast(tir::Type from, tir::Type to, V a);
+  V to_narrow_int(DType to, llvm::Type* type, V a);
   V to_float(tir::Type from, DType to, V a);
   V to_int(tir::Type from, tir::Type to, V a);
   V round(llvm::Intrinsic::ID id, V a);
