@@ -31,7 +31,7 @@ class Grouper {
       : m_(m), uses_(uses), max_(max_nodes) {
     for (const Node* n : body.nodes) order_.emplace(n, order_.size());
     for (const Node* n : body.nodes)
-      if (fusable(*n) && !group_.contains(n)) grow(*n);
+      if (fusable(*n) && !group_.contains(n) && !waits(*n)) grow(*n);
   }
 
   /// Members by group, each in body order; a group is found by its last member.
@@ -59,6 +59,7 @@ class Grouper {
     std::vector<const Node*> g{&first};
     group_[&first] = groups_.size();
     bool map = is_map(kind(first));  // no reduction or anchor inside yet
+    if (kind(first) == FusionKind::anchor) absorb_widening(g, first);
     for (const Node* last = &first; g.size() < max_ && kind(first) != FusionKind::opaque;) {
       const Node* next = only_user(*last);
       if (!next || !fusable(*next) || group_.contains(next) || !may_follow(*last, *next, map))
@@ -95,6 +96,20 @@ class Grouper {
         stack.push_back(p);
       }
     }
+  }
+
+  // What only widens the elements of an operand waits for the anchor that uses it: there, fewer
+  // bytes are read, and the wide ones are nowhere stored.
+  bool waits(const Node& n) const {
+    const Node* user = only_user(n);
+    return user && fusable(*user) && kind(*user) == FusionKind::anchor &&
+           kind(n) == FusionKind::elementwise && n.operands.size() == 1 &&
+           bits(n.results[0].type.dtype) > bits(n.operands[0].type().dtype);
+  }
+  void absorb_widening(std::vector<const Node*>& g, const Node& anchor) {
+    for (Value v : anchor.operands)
+      if (order_.contains(v.node) && !group_.contains(v.node) && fusable(*v.node) && waits(*v.node))
+        take(g, v.node);
   }
 
   void take(std::vector<const Node*>& g, const Node* n) {
@@ -205,12 +220,10 @@ class Fuser {
 
 /// Before: %1 = conv2d(%0, %w)  %2 = relu(%1)   After: %2 = primitive(%0, %w) { conv2d; relu }
 /// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on
-/// exactly its elements; maps (pointwise and injective) chain freely; a value used twice stays
-/// outside; an opaque op stands alone. Every computing node ends up in a primitive, alone if need
-/// be.
-/// Cost: O(nodes + uses).
-/// Not here: views (mark-views runs before), constants (they stay operands, so that equal kernels
-/// stay equal).
+/// exactly its elements; before an anchor stand only casts to wider types; maps (pointwise and
+/// injective) chain freely; a value used twice stays outside; an opaque op stands alone. Every
+/// computing node ends up in a primitive, alone if need be. Cost: O(nodes + uses). Not here: views
+/// (mark-views runs before), constants (they stay operands, so that equal kernels stay equal).
 Status run(Module& m, PassContext& ctx) {
   const auto options = read_options<FuseOptions>(ctx.options());
   std::int64_t groups = 0, nodes = 0;

@@ -2,6 +2,7 @@
 // quantised operands are integer products, as ONNX says.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -120,19 +121,56 @@ Term weight_zero(NodeImport& n, Steps& step, std::size_t i, std::size_t weights)
   return step.reshape(step.in(i), per);
 }
 
+/// Largest magnitude of q - zero.
+std::int64_t reach_of(Term q, Term zero) {
+  const Limits range = *limits_of(q.dtype());
+  return static_cast<std::int64_t>(is_zero(zero) ? std::max(-range.low, range.high)
+                                                 : range.high - range.low);
+}
+
+/// The product of integers, computed in f32: sums below 2^24 are exact there, in any order. Longer
+/// ones are taken apart.
+Term integer_product(Steps& step, Term a, Term a_zero, Term b, Term b_zero) {
+  const auto real = [&](Term q, Term zero) {
+    const Term x = step.cast(q, DType::f32);
+    return is_zero(zero) ? x : x - step.cast(zero, DType::f32);
+  };
+  const std::int64_t block = (1 << 24) / (reach_of(a, a_zero) * reach_of(b, b_zero));
+  const Term x = real(a, a_zero), y = real(b, b_zero);
+  if (!x.v || !y.v) return x;
+  const auto a_rank = static_cast<std::int64_t>(x.v.type().rank()),
+             b_rank = static_cast<std::int64_t>(y.v.type().rank());
+  const std::int64_t n = a_rank > 0 ? x.v.type().shape().back() : 1;
+  Term sum;
+  for (std::int64_t at = 0; at == 0 || at < n; at += block) {
+    const std::int64_t size = std::min(block, n - at);
+    const bool whole = size == n;
+    const Term left = whole ? x : step.slice(x, a_rank - 1, at, size),
+               right = whole ? y : step.slice(y, std::max<std::int64_t>(b_rank - 2, 0), at, size);
+    const Term part = step.cast(step("matmul", {left, right}), DType::i32);
+    sum = at == 0 ? part : sum + part;
+  }
+  return sum;
+}
+
 Outputs matmul_integer(NodeImport& n) {
+  if (bits(n.in(0).type().dtype) != 8 || bits(n.in(1).type().dtype) != 8)
+    return n.fail(
+        fmt::format("multiplies {} and {}", name(n.in(0).type().dtype), name(n.in(1).type().dtype)),
+        "8 bits are supported");
   Steps step(n);
-  return step.done({step("matmul", {centred(step, step.in(0), zero_of(n, step, 2, true)),
-                                    centred(step, step.in(1), zero_of(n, step, 3, false))})});
+  return step.done({integer_product(step, step.in(0), zero_of(n, step, 2, true), step.in(1),
+                                    zero_of(n, step, 3, false))});
 }
 
 Outputs qlinear_matmul(NodeImport& n) {
   const DType to = n.in(7).type().dtype;
-  if (!limits_of(to)) return n.fail(fmt::format("quantises to {}", name(to)));
+  if (!limits_of(to) || bits(n.in(0).type().dtype) != 8 || bits(n.in(3).type().dtype) != 8)
+    return n.fail(fmt::format("quantises to {}", name(to)), "8 bits are supported");
   Steps step(n);
-  const Term a = centred(step, step.in(0), zero_of(n, step, 2, true)),
-             b = centred(step, step.in(3), zero_of(n, step, 5, false));
-  const Term y = step.cast(step("matmul", {a, b}), n.in(1).type().dtype);
+  const Term sum = integer_product(step, step.in(0), zero_of(n, step, 2, true), step.in(3),
+                                   zero_of(n, step, 5, false));
+  const Term y = step.cast(sum, n.in(1).type().dtype);
   const Term scale = zero_of(n, step, 1, true) * zero_of(n, step, 4, false);
   return step.done({quantised(step, y * scale, step.in(6), step.in(7), to)});
 }
