@@ -4,50 +4,19 @@
 //   tenon-kernels-bench --benchmark_filter=dw        --dump=<file> writes the object for a
 //   disassembler
 #include <benchmark/benchmark.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
-#include "tenon/plugin.h"
+#include "tests/bench/kernels.h"
 #include "tests/support/te_cases.h"
 
 using namespace tenon;
 using namespace tenon::test;
+using namespace tenon::bench;
 
 namespace {
-
-[[noreturn]] void fail(const std::string& why) {
-  fmt::print(stderr, "{}\n", why);
-  std::exit(1);
-}
-
-template <class T>
-T accepted(Result<T> r) {
-  if (!r) fail(r.errors()[0].what);
-  return std::move(*r);
-}
-
-Registration load(const char* name) {
-  void* h = dlopen(fmt::format("{}/lib/tenon/abi-0/{}", TENON_BUILD_DIR, name).c_str(),
-                   RTLD_NOW | RTLD_LOCAL);
-  if (!h) fail(dlerror());
-  Registration r;
-  reinterpret_cast<void (*)(Registration*)>(dlsym(h, "tenon_plugin_entry"))(&r);
-  return r;
-}
-
-struct Layer {
-  std::string name;
-  te::Compute compute;
-  double flop;
-};
 
 Layer conv_layer(const std::string& name, Conv p) {
   const double flop =
@@ -130,30 +99,6 @@ std::vector<Layer> layers() {
   return r;
 }
 
-using KernelFn = std::int32_t (*)(void* const*, const std::int64_t*, void*, std::int64_t,
-                                  std::int64_t);
-
-/// Storage of one call, aligned to cache lines.
-struct Arena {
-  std::vector<void*> buf;
-  void* worker = nullptr;
-  explicit Arena(const tir::Kernel& k) {
-    for (const tir::Buffer& b : k.buffers) {
-      if (b.scope == tir::Scope::worker) continue;
-      const std::size_t n = (b.elements * bits(b.dtype) / 8 + 63) / 64 * 64;
-      buf.push_back(std::aligned_alloc(64, n + 64));
-      auto* f = static_cast<float*>(buf.back());
-      for (std::size_t i = 0; i < n / 4; ++i) f[i] = static_cast<float>(i % 13) * 0.25f - 1.0f;
-    }
-    worker = std::aligned_alloc(64, (k.worker_bytes + 127) / 64 * 64);
-  }
-  Arena(const Arena&) = delete;
-  ~Arena() {
-    for (void* p : buf) std::free(p);
-    std::free(worker);
-  }
-};
-
 void run(benchmark::State& state, const tir::Kernel& k, KernelFn fn, double flop) {
   Arena a(k);
   // Least time of each eighth of the range, summed: a long kernel on a busy machine is never left
@@ -163,7 +108,7 @@ void run(benchmark::State& state, const tir::Kernel& k, KernelFn fn, double flop
   for (auto _ : state)
     for (std::int64_t i = 0; i < parts; ++i) {
       const auto start = std::chrono::steady_clock::now();
-      fn(a.buf.data(), nullptr, a.worker, k.extent * i / parts, k.extent * (i + 1) / parts);
+      fn(a.buffers.data(), nullptr, a.worker, k.extent * i / parts, k.extent * (i + 1) / parts);
       const double t =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       least[static_cast<std::size_t>(i)] = std::min(least[static_cast<std::size_t>(i)], t);
@@ -172,20 +117,6 @@ void run(benchmark::State& state, const tir::Kernel& k, KernelFn fn, double flop
   for (double t : least) best += t;
   state.counters["best_us"] = best * 1e6;
   state.counters["best_Gops"] = flop / best * 1e-9;
-}
-
-void* open_object(const std::vector<std::byte>& object, const char* dump) {
-  std::string path =
-      dump ? dump
-           : (std::filesystem::temp_directory_path() / "tenon-kernels-bench-XXXXXX").string();
-  if (!dump) close(mkstemp(path.data()));
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(object.data()),
-             static_cast<std::streamsize>(object.size()));
-  void* h = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!h) fail(dlerror());
-  if (!dump) std::remove(path.c_str());
-  return h;
 }
 
 }  // namespace
@@ -197,36 +128,19 @@ int main(int argc, char** argv) {
     if (std::strncmp(argv[i], "--dump=", 7) == 0) dump = argv[i] + 7;
     if (std::strncmp(argv[i], "--benchmark_filter=", 19) == 0) filter = argv[i] + 19;
   }
-  const Registration te = load("tenon-te.so"), llvm = load("tenon-llvm.so");
-  const TargetFacts facts =
-      accepted(llvm.targets[0].facts("host", {OptionValue{.key = "cpu", .items = {"native"}}}));
-  const LoweringInfo& lowering = te.lowerings[0];
   std::vector<Layer> all;
   for (Layer& l : layers())
     if (l.name.find(filter) != l.name.npos) all.push_back(std::move(l));
-  std::vector<tir::Kernel> kernels;
-  for (const Layer& l : all) {
-    const te::Compute c = accepted(lowering.compute(l.compute, facts, {}));
-    const Schedule s = accepted(lowering.schedule(c, facts, {}));
-    kernels.push_back(accepted(lowering.kernel(c, s, facts, {})));
-    kernels.back().symbol = fmt::format("k{}", kernels.size());
-    const auto& last = s.stages.back().loops;
-    std::string text;
-    for (const LoopSpec& x : last)
-      text += fmt::format(" {}/{}{}", x.axis, x.step, "spuv"[static_cast<int>(x.kind)]);
-    fmt::print("{:24} {} {}:{}\n", l.name, kernels.back().symbol, s.family, text);
-  }
-  std::vector<const tir::Kernel*> list;
-  for (const tir::Kernel& k : kernels) list.push_back(&k);
   const auto start = std::chrono::steady_clock::now();
-  void* object = open_object(accepted(llvm.targets[0].compile(list, facts, 1)), dump);
+  const std::vector<Built> built = build(all, dump);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    fmt::print("{:24} {} {}\n", all[i].name, built[i].kernel.symbol, built[i].loops);
   fmt::print(
-      "compiled {} kernels in {:.0f} ms\n", list.size(),
+      "built {} kernels in {:.0f} ms\n", all.size(),
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    auto* fn = reinterpret_cast<KernelFn>(dlsym(object, kernels[i].symbol.c_str()));
-    benchmark::RegisterBenchmark(all[i].name.c_str(), [&, i, fn](benchmark::State& s) {
-      run(s, kernels[i], fn, all[i].flop);
+    benchmark::RegisterBenchmark(all[i].name.c_str(), [&, i](benchmark::State& s) {
+      run(s, built[i].kernel, built[i].call, all[i].flop);
     })->Unit(benchmark::kMicrosecond);
   }
   benchmark::Initialize(&argc, argv);

@@ -7,14 +7,17 @@ namespace {
 /// Whether 0 <= i < extent.
 E inside(te::Builder& b, E i, std::int64_t extent) { return i >= b.i64(0) && i < extent; }
 
-/// x [n,c,h,w] with borders of `value`; x itself when there are none.
+/// x [n,c,h,w,...] with borders of `value` around h and w; x itself when there are none.
 T padded(te::Builder& b, T x, std::int64_t pad, double value) {
   if (pad == 0) return x;
   const Shape s = x.shape();
-  return b.stage("padded", {s[0], s[1], s[2] + 2 * pad, s[3] + 2 * pad}, [&](Index i) {
+  Shape wide = s;
+  wide[2] += 2 * pad, wide[3] += 2 * pad;
+  return b.stage("padded", wide, [&](Index i) {
     const E y = i[2] - pad, z = i[3] - pad;
-    return te::select(inside(b, y, s[2]) && inside(b, z, s[3]), x({i[0], i[1], y, z}),
-                      b.imm(x.dtype(), value));
+    std::vector<E> at(i.begin(), i.end());
+    at[2] = y, at[3] = z;
+    return te::select(inside(b, y, s[2]) && inside(b, z, s[3]), x(at), b.imm(x.dtype(), value));
   });
 }
 
@@ -52,6 +55,61 @@ te::Compute conv(const Conv& p) {
     tail("relu", [&](Index i) { return te::max(before(i), b.imm(p.dtype, 0)); });
   }
   b.output(y);
+  return b.take();
+}
+
+te::Compute packed_conv(const Conv& p, std::int64_t block) {
+  const bool depthwise = p.groups > 1, plain = p.c < block && !depthwise;
+  const std::int64_t ob = (p.o + block - 1) / block, cb = (p.c + block - 1) / block;
+  const Shape out{p.n, ob, p.out_h(), p.out_w(), block};
+  std::vector<TensorType> in;
+  in.emplace_back(p.dtype, plain ? Shape{p.n, p.c, p.h, p.w} : Shape{p.n, cb, p.h, p.w, block});
+  in.emplace_back(p.dtype, depthwise ? Shape{ob, p.kh, p.kw, block}
+                           : plain   ? Shape{ob, p.c, p.kh, p.kw, block}
+                                     : Shape{ob, cb, p.kh, p.kw, block, block});
+  if (p.bias) in.emplace_back(p.dtype, Shape{ob, block});
+  if (p.residual) in.emplace_back(p.dtype, out);
+  te::Builder b(in);
+  const T x = padded(b, b.input(0), p.pad, 0);
+  const T w = b.input(1);
+  std::vector<te::Axis> window{{"ky", p.kh}, {"kx", p.kw}};
+  if (!depthwise) window.insert(window.begin(), {"c", plain ? p.c : cb});
+  if (!depthwise && !plain) window.push_back({"ci", block});
+  T y = b.stage("conv", out, [&](Index i) {
+    return b.reduce(te::Fold::sum, window, [&](Index r) {
+      const std::size_t k = depthwise ? 0 : 1;
+      const E h = i[2] * p.stride + r[k] * p.dilation, v = i[3] * p.stride + r[k + 1] * p.dilation;
+      if (depthwise) return x({i[0], i[1], h, v, i[4]}) * w({i[1], r[0], r[1], i[4]});
+      if (plain) return x({i[0], r[0], h, v}) * w({i[1], r[0], r[1], r[2], i[4]});
+      return x({i[0], r[0], h, v, r[3]}) * w({i[1], r[0], r[1], r[2], r[3], i[4]});
+    });
+  });
+  std::uint32_t next = 2;
+  const auto tail = [&](const char* name, auto fn) { y = b.stage(name, y.shape(), fn); };
+  if (p.bias) {
+    const T bias = b.input(next++), before = y;
+    tail("bias", [&](Index i) { return before(i) + bias({i[1], i[4]}); });
+  }
+  if (p.residual) {
+    const T other = b.input(next++), before = y;
+    tail("add", [&](Index i) { return before(i) + other(i); });
+  }
+  if (p.relu) {
+    const T before = y;
+    tail("relu", [&](Index i) { return te::max(before(i), b.imm(p.dtype, 0)); });
+  }
+  b.output(y);
+  return b.take();
+}
+
+te::Compute panel_matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t width) {
+  te::Builder b({{DType::f32, Shape{m, k}}, {DType::f32, Shape{n / width, k, width}}});
+  const T x = b.input(0), w = b.input(1);
+  b.output(b.stage("matmul", {m, n / width, width}, [&](Index i) {
+    return b.reduce(te::Fold::sum, {{"k", k}}, [&](Index r) {
+      return x({i[0], r[0]}) * w({i[1], r[0], i[2]});
+    });
+  }));
   return b.take();
 }
 

@@ -28,9 +28,17 @@ struct Conv {
 /// Inputs: x [n,c,h,w], w [o, c/groups, kh, kw], then bias [o] and residual [n,o,oh,ow] when asked
 /// for.
 te::Compute conv(const Conv& p);
+/// The same over packed channels: x [n, c/block, h, w, block], w [o/block, c/block, kh, kw, block
+/// of c, block of o] (depthwise: [c/block, kh, kw, block]), bias and residual likewise; the last
+/// block is filled up. Fewer input channels than a block come unpacked: x [n,c,h,w], w [o/block, c,
+/// kh, kw, block]. Groups: one, or as many as channels.
+te::Compute packed_conv(const Conv& p, std::int64_t block);
 /// out[b,m,n] = sum over k. Without batch when b is 0.
 te::Compute matmul(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t k,
                    bool transposed = false, DType t = DType::f32);
+/// The same of one product, over b in panels of `width` columns: [n/width, k, width], width divides
+/// n.
+te::Compute panel_matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t width);
 /// Window fold of x [n,c,h,w]: maximum or sum.
 te::Compute pool(const Conv& p, te::Fold fold);
 te::Compute softmax(const Shape& shape, std::size_t axis);
