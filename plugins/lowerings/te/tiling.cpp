@@ -217,6 +217,27 @@ std::vector<std::uint32_t> order_of(const StageFacts& f, const Tiling& t) {
   return order;
 }
 
+/// Output axes in the order in which the points of a tile follow each other: the axes of the load
+/// of which a tile has most go slowest. Each of its elements is then used up before the next is
+/// loaded, and registers hold the other loads, as TileSearch::cost counts.
+std::vector<std::uint32_t> point_order(const StageFacts& f, const Tiling& t) {
+  const Access* streamed = nullptr;
+  std::int64_t most = 0;
+  for (const Access& x : f.loads) {
+    if (f.reduction && !x.in_reduction) continue;
+    std::int64_t n = 1;
+    for (std::size_t a = 0; a < f.n_out; ++a)
+      if (x.step[a] != 0)
+        n *= static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
+    if (n > most) most = n, streamed = &x;
+  }
+  std::vector<std::uint32_t> order;
+  for (const bool slow : {true, false})
+    for (std::uint32_t a = 0; a < f.n_out; ++a)
+      if ((streamed != nullptr && streamed->step[a] != 0) == slow) order.push_back(a);
+  return order;
+}
+
 }  // namespace
 
 Tiling tiling_of(const StageFacts& f, const TargetFacts& target) {
@@ -270,7 +291,7 @@ std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
     if (f.extent[v] > t.slots * t.lanes) r.push_back({v, t.slots * t.lanes, LoopKind::serial});
     if (t.slots > 1) r.push_back({v, t.lanes, LoopKind::unroll});
   }
-  for (std::uint32_t a = 0; a < f.n_out; ++a) {
+  for (std::uint32_t a : point_order(f, t)) {
     if (static_cast<int>(a) == t.vec)
       r.push_back({a, t.lanes, LoopKind::unroll});
     else if (t.block[a] > 1)
