@@ -106,7 +106,7 @@ Status check_schedule(const te::Compute& c, const Schedule& s) {
       tile |= outer[k].axis >= c.stages[x.at_stage].axes.size() ||
               outer[k].kind == LoopKind::unroll || outer[k].kind == LoopKind::vector;
     if (x.at_loop > outer.size() || tile ||
-        (x.at_loop < outer.size() && outer[x.at_loop].kind == LoopKind::parallel))
+        (x.at_loop > 0 && x.at_loop < outer.size() && outer[x.at_loop].kind == LoopKind::parallel))
       return bad_schedule(c.stages[i],
                           "is attached inside the register tile or between parallel loops");
   }

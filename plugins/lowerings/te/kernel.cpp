@@ -35,9 +35,26 @@ BufferId add_buffer(Code& code, std::string name, const te::Compute& c, std::uin
   return id;
 }
 
-/// Least number of iterations that is worth handing to another thread.
-std::int64_t grain_of(const tir::Kernel& k, std::int64_t parallel_work) {
+/// Scalar operations that every call does before its first iteration.
+std::uint64_t work_per_call(const te::Compute& c, const Schedule& s) {
+  std::uint64_t n = 0;
+  for (std::uint32_t st = 0; st < c.stages.size(); ++st) {
+    const StageSchedule& x = s.stages[st];
+    if (x.place != Place::worker || x.at_loop != 0) continue;
+    const auto& loops = s.stages[x.at_stage].loops;
+    if (!loops.empty() && loops[0].kind == LoopKind::parallel)
+      n = checked_add(n, work_of(c, c.stages[st])).value_or(UINT64_MAX);
+  }
+  return n;
+}
+
+/// Least number of iterations that is worth handing to another thread: what the call does once
+/// stays a tenth.
+std::int64_t grain_of(const tir::Kernel& k, std::uint64_t per_call, std::int64_t parallel_work) {
   if (k.extent <= 1) return 1;
+  parallel_work = static_cast<std::int64_t>(
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(parallel_work),
+                              std::min<std::uint64_t>(saturating_mul(10, per_call), INT64_MAX)));
   const std::uint64_t each =
       std::max<std::uint64_t>(1, k.work / static_cast<std::uint64_t>(k.extent));
   const std::int64_t n =
@@ -100,7 +117,7 @@ Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const Target
   k.worker_bytes = nest.worker_bytes();
   for (const te::Stage& st : c.stages)
     k.work = checked_add(k.work, work_of(c, st)).value_or(UINT64_MAX);
-  k.grain = grain_of(k, options.parallel_work);
+  k.grain = grain_of(k, work_per_call(c, s), options.parallel_work);
   k.inplace = inplace_pairs(c, s);
   return k;
 }

@@ -168,6 +168,7 @@ void Nest::parallel(Active& a) {
     // that.
   }
   code_.kernel().extent = total;
+  attached(a, 0);
   const VarId p = code_.open_loop("p", code_.var(0), code_.var(1), 0, total - 1);
   std::vector<VarId> index;
   Lin rest = Lin::of(p);

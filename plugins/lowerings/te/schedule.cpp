@@ -24,6 +24,7 @@ namespace {
 constexpr std::int64_t enough_blocks = 32;         // of the parallel range
 constexpr std::uint64_t near_bytes = 32 << 10;     // scratch that one output plane reads
 constexpr std::uint64_t shared_bytes = 192 << 10;  // scratch that many output planes read
+constexpr std::uint64_t call_bytes = 512 << 10;    // scratch that all blocks of a call read
 constexpr std::uint64_t row_bytes = 256 << 10;
 
 class Scheduler {
@@ -210,7 +211,8 @@ class Scheduler {
     const bool producers = *last > 0;
     std::size_t attach = 0;
     const bool share = producers && small();
-    if (producers && !share) {
+    const bool once = producers && !share && whole_is_near(*feeds, *last);
+    if (producers && !share && !once) {
       x.loops = blocks_of_feed(f, t, *feeds, *last);
       attach = x.loops.size();
     }
@@ -219,7 +221,7 @@ class Scheduler {
     StageFacts inner = f;
     inner.extent = left;
     append(x.loops, outer_loops(inner, t));
-    if (!producers && !small()) in_parallel(x.loops, f, t);
+    if ((!producers || once) && !small()) in_parallel(x.loops, f, t);
     append(x.loops, tile_loops(f, t));
     for (std::uint32_t s = 0; s < *last; ++s) {
       StageFacts part = facts_[s];
@@ -229,6 +231,18 @@ class Scheduler {
     }
     r.stages.push_back(std::move(x));
     return r;
+  }
+
+  /// Whether each call may compute all of the producers at once, before its blocks: they are small,
+  /// and every block of the other axes reads them.
+  bool whole_is_near(const Feed& feeds, std::uint32_t root) const {
+    const StageFacts& f = facts_[root];
+    bool reused = false;
+    for (std::size_t a = 0; a < f.n_out; ++a) {
+      if (feeds.follows[a] && !feeds.window[a] && f.extent[a] > 1) return false;
+      reused |= !feeds.follows[a] && f.extent[a] > 1;
+    }
+    return reused && scratch(root, f.extent) <= call_bytes;
   }
 
   /// Parallel loops over blocks of the axes that producers follow, so that a block's part of them
@@ -252,9 +266,9 @@ class Scheduler {
     if (t.vec >= 0 && t.vec < static_cast<int>(f.n_out) && feeds.follows[t.vec] &&
         !feeds.window[t.vec])
       put(static_cast<std::uint32_t>(t.vec), t.block[t.vec]);
-    const std::int64_t wanted = small() ? 1 : std::max<std::int64_t>(1, 8 / count);
     for (std::uint32_t a = 0; a < f.n_out; ++a) {
       if (!feeds.window[a] || static_cast<int>(a) == t.vec) continue;
+      const std::int64_t wanted = small() ? 1 : std::max<std::int64_t>(1, 8 / count);
       // Fewest blocks that fit the scratch and keep the threads busy, whole tiles each.
       const std::int64_t tiles =
           std::max<std::int64_t>(1, (f.extent[a] + t.block[a] - 1) / t.block[a]);
