@@ -35,6 +35,17 @@ Status pack_compute(const OpContext& c, te::Builder& b) {
   return {};
 }
 
+/// Behind the axis stand only axes of one element, and no block is filled.
+std::optional<ViewFact> pack_view(const OpContext& c) {
+  const TensorType& x = c.operands[0];
+  const auto axis = axis_of(c, c.integer("axis"), x.rank());
+  if (!axis || !x.is_static() || x.dims[*axis].value() % c.integer("block") != 0)
+    return std::nullopt;
+  for (std::size_t d = *axis + 1; d < x.rank(); ++d)
+    if (x.dims[d].value() != 1) return std::nullopt;
+  return ViewFact{};
+}
+
 }  // namespace
 
 OpDef pack() {
@@ -50,6 +61,7 @@ OpDef pack() {
   d.fusion = FusionKind::injective;
   d.infer = pack_type;
   d.compute = pack_compute;
+  d.view = pack_view;
   return d;
 }
 

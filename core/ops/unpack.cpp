@@ -37,6 +37,18 @@ Status unpack_compute(const OpContext& c, te::Builder& b) {
   return {};
 }
 
+/// Between the axis and the block stand only axes of one element, and what is left out is at the
+/// end.
+std::optional<ViewFact> unpack_view(const OpContext& c) {
+  const TensorType& x = c.operands[0];
+  const auto axis = axis_of(c, c.integer("axis"), x.rank() - 1);
+  if (!axis || !x.is_static()) return std::nullopt;
+  const bool whole = c.integer("size") == x.dims[*axis].value() * x.dims.back().value();
+  for (std::size_t d = 0; d + 1 < x.rank(); ++d)
+    if (d != *axis && x.dims[d].value() != 1 && (d > *axis || !whole)) return std::nullopt;
+  return ViewFact{};
+}
+
 }  // namespace
 
 OpDef unpack() {
@@ -50,6 +62,7 @@ OpDef unpack() {
   d.fusion = FusionKind::injective;
   d.infer = unpack_type;
   d.compute = unpack_compute;
+  d.view = unpack_view;
   return d;
 }
 

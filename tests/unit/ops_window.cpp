@@ -90,6 +90,56 @@ TEST_CASE("conv2d: shapes, strides, pads, dilations, groups") {
   }
 }
 
+TEST_CASE("packed_conv2d is conv2d between pack and unpack") {
+  struct Packed {
+    std::int64_t block, c, o, groups;  // groups = c: depthwise
+    Ints strides, pads, dilations;
+    bool plain = false;  // data as they are
+  };
+  const Packed cases[] = {
+      {2, 4, 6, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}}, {4, 8, 4, 1, {2, 1}, {1, 1, 1, 1}, {1, 1}},
+      {4, 7, 5, 1, {1, 1}, {1, 0, 2, 1}, {1, 2}},  // filled blocks
+      {2, 4, 8, 2, {1, 2}, {0, 1, 0, 1}, {1, 1}}, {4, 3, 8, 1, {2, 2}, {1, 1, 1, 1}, {1, 1}, true},
+      {4, 8, 8, 8, {1, 1}, {1, 1, 1, 1}, {1, 1}}, {4, 6, 6, 6, {2, 2}, {1, 1, 0, 0}, {2, 1}},
+  };
+  std::mt19937 rng(17);
+  const auto packed = [](const Tensor& t, std::int64_t axis, std::int64_t block) {
+    return apply("pack", {t}, {{"axis", axis}, {"block", block}})[0];
+  };
+  for (const Packed& k : cases) {
+    CAPTURE(k.c);
+    CAPTURE(k.groups);
+    const bool depthwise = k.groups == k.c;
+    const Tensor x = f32({2, k.c, 6, 7}, rng), bias = f32({k.o}, rng);
+    Tensor w = f32({k.o, k.c / k.groups, 3, 2}, rng);
+    Attrs attrs{{"strides", k.strides}, {"pads", k.pads}, {"dilations", k.dilations}};
+    Attrs plain_attrs = attrs;
+    plain_attrs.set("groups", k.groups);
+    attrs.set("groups", depthwise ? 1 : k.groups);
+    const Tensor expected = apply("conv2d", {x, w, bias}, plain_attrs)[0];
+    if (depthwise) w.type = TensorType(DType::f32, Shape{k.c, 3, 2});
+    if (!depthwise && !k.plain) w = packed(w, 1, k.block);
+    const Tensor y = apply(
+        "packed_conv2d",
+        {k.plain ? x : packed(x, 1, k.block), packed(w, 0, k.block), packed(bias, 0, k.block)},
+        attrs)[0];
+    CHECK(apply("unpack", {y}, {{"axis", std::int64_t{1}}, {"size", k.o}})[0].bytes ==
+          expected.bytes);
+  }
+  const auto refused = [](Shape x, Shape w, std::int64_t groups = 1) {
+    auto r = test::types_of("packed_conv2d", {TensorType(DType::f32, x), TensorType(DType::f32, w)},
+                            {{"groups", groups}});
+    return r ? std::string() : r.errors()[0].what;
+  };
+  CHECK(refused({1, 2, 5, 5, 4}, {3, 2, 1, 1, 4, 4}) == "");
+  CHECK(refused({1, 2, 5, 5, 4}, {3, 2, 1, 1, 4}).find("ranks 5 and 6") != std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 4}, {3, 2, 1, 1, 8, 8}).find("blocks of 4") != std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 4}, {3, 3, 1, 1, 4, 4}).find("does not fit") != std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 4}, {3, 1, 1, 1, 4, 4}, 2).find("2 groups") != std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 4}, {3, 1, 1, 4}).find("3 blocks") != std::string::npos);
+  CHECK(refused({1, 2, 2, 5, 4}, {3, 2, 3, 1, 4, 4}).find("window of 3") != std::string::npos);
+}
+
 TEST_CASE("conv1d and conv3d are conv2d with an axis less or more") {
   std::mt19937 rng(5);
   Tensor x = f32({2, 3, 9}, rng), w = f32({4, 3, 3}, rng);
