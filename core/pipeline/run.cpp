@@ -10,6 +10,7 @@
 #include "core/diag/render.h"
 #include "core/pipeline/slots.h"
 #include "core/pipeline/steps/planning.h"
+#include "core/pipeline/steps/targets.h"
 #include "core/program/normalise.h"
 #include "core/storage/request.h"
 #include "tenon/text.h"
@@ -19,9 +20,9 @@ namespace {
 
 class Context final : public PassContext {
  public:
-  Context(const OptionValues& options, Diags* reports, TimedScope* timed,
-          const MemoryConfig* memory)
-      : options_(options), reports_(reports), timed_(timed), memory_(memory) {}
+  /// `c` may be null: a pass on its own.
+  Context(const OptionValues& options, Diags* reports, TimedScope* timed, Compilation* c)
+      : options_(options), reports_(reports), timed_(timed), compilation_(c) {}
   const OptionValues& options() const override { return options_; }
   void report(Diag d) override {
     if (d.severity == Severity::error)
@@ -32,21 +33,26 @@ class Context final : public PassContext {
     if (timed_) timed_->count(std::move(name), n);
   }
   std::optional<std::uint64_t> memory_bound(const Module& m) const override {
-    if (!memory_) return std::nullopt;
+    if (!compilation_) return std::nullopt;
     Module copy = m.clone();
     make_outputs_ownable(copy);  // as `plan` does
-    const auto input = planning_input(copy, *memory_);
+    const auto input = planning_input(copy, compilation_->config.memory);
     if (!input) return std::nullopt;
     std::uint64_t sum = 0;
     for (const std::uint64_t bound : pool_bounds(input->request)) sum += bound;
     return sum;
+  }
+  const TargetFacts* target() const override {
+    if (!compilation_ || !resolve_targets(*compilation_))
+      return nullptr;  // what is wrong with the targets is told by the step that needs them
+    return &compilation_->targets.at(compilation_->config.targets.front().id);
   }
 
  private:
   const OptionValues& options_;
   Diags* reports_;
   TimedScope* timed_;
-  const MemoryConfig* memory_;
+  Compilation* compilation_;
 };
 
 Diag thrown(std::string_view who, std::string_view what) {
@@ -229,7 +235,7 @@ class Runner {
     }
     const auto impl = index_.find(SlotKind::pass, step.name, step.loc);
     if (!impl) return impl.errors();
-    Context context(step.use.options, &c_.reports, &timed, &c_.config.memory);
+    Context context(step.use.options, &c_.reports, &timed, &c_);
     return checked_step(c_.module, facts_, contract_of(*impl->pass), timed.parts(),
                         [&] { return impl->pass->run(c_.module, context); });
   }

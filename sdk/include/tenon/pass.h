@@ -14,6 +14,8 @@
 
 namespace tenon {
 
+struct TargetFacts;
+
 /// What a pass may ask of its host.
 class PassContext {
  public:
@@ -27,6 +29,9 @@ class PassContext {
   /// pipeline configures: for passes that change what is live when. Nothing where that is not known:
   /// before `lower`, or without a pipeline.
   virtual std::optional<std::uint64_t> memory_bound(const Module&) const { return std::nullopt; }
+  /// Facts of the target that the pipeline lowers for when nothing else is said; null where none is
+  /// known: without a pipeline.
+  virtual const TargetFacts* target() const { return nullptr; }
 };
 
 /// Facts are named properties of a module. Core facts are predicates recomputed on the module,

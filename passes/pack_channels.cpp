@@ -1,0 +1,489 @@
+#include <algorithm>
+#include <array>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tenon/op.h"
+#include "tenon/pass.h"
+#include "tenon/rewrite.h"
+#include "tenon/target.h"
+
+namespace tenon::passes {
+namespace {
+
+struct PackOptions {
+  std::int64_t block = 0, boundary = 75;
+  static constexpr auto fields() {
+    return std::tuple{Field{"block",
+                            &PackOptions::block,
+                            "channels per block; 0: as many f32 as a vector of the target holds, "
+                            "and nothing where those are fewer than 8",
+                            {.min = 0, .max = 64}},
+                      Field{"boundary",
+                            &PackOptions::boundary,
+                            "cost of packing or unpacking an element, in scalar operations at peak",
+                            {.min = 0, .max = 1000000}}};
+  }
+};
+
+using Ints = std::vector<std::int64_t>;
+
+std::int64_t blocks_of(std::int64_t channels, std::int64_t block) {
+  return (channels + block - 1) / block;
+}
+double elements_of(const TensorType& t) {
+  return static_cast<double>(elements(t).value_or(UINT64_MAX));
+}
+
+/// How an op stands to channels in blocks.
+enum class Role {
+  none,       // stays as it is
+  dense,      // a convolution over packed data
+  plain,      // a convolution that reads data of few channels as they are
+  depthwise,  // a convolution without a mix of channels
+  pointwise,
+  pool,
+  reduce,
+  concat,
+  pad,
+  resize,
+};
+
+/// What does not make infinities or NaN of the zeros in channels that only fill a block: those are
+/// multiplied by weights that are zero.
+constexpr std::array keeps_finite{
+    "add",        "sub",        "mul",     "max",  "min",  "relu",         "clip",     "neg", "abs",
+    "leaky_relu", "hard_swish", "sigmoid", "tanh", "gelu", "hard_sigmoid", "identity", "erf"};
+
+/// Which ops can be over blocks of channels, and what that costs. Costs are in scalar operations of
+/// a core that is fully busy.
+class Layout {
+ public:
+  Layout(const Module& m, std::int64_t block, std::int64_t boundary)
+      : ops_(m.ops()), block_(block), boundary_(static_cast<double>(boundary)) {}
+
+  /// Values that only depend on constants; to be called for each node in order.
+  void visit(const Node& n) {
+    if (n.op == node::constant ||
+        (ops_[n.op].compute && !ops_[n.op].effect &&
+         std::ranges::all_of(n.operands, [&](Value v) { return is_constant(v); })))
+      for (const NodeResult& r : n.results) constants_.insert(r.id);
+  }
+  bool is_constant(Value v) const { return constants_.contains(v.id()); }
+
+  Role role(const Node& n) const {
+    if (n.results.size() != 1 || is_constant({&n, 0}) || !activation(n.results[0].type))
+      return Role::none;
+    const OpDef& def = ops_[n.op];
+    if (def.name == "conv2d") return convolution(n);
+    if (n.operands.empty() || !n.operands[0].type().is_static()) return Role::none;
+    if (def.fusion == FusionKind::elementwise || def.fusion == FusionKind::broadcast)
+      return pointwise(n) ? Role::pointwise : Role::none;
+    if (!activation(n.operands[0].type())) return Role::none;
+    const bool same_channels = channels(n.operands[0].type()) == channels(n.results[0].type);
+    if (def.name == "max_pool" || def.name == "avg_pool")
+      return n.attrs.get<Ints>("kernel")->size() == 2 ? Role::pool : Role::none;
+    if (def.name == "reduce_mean" || def.name == "reduce_max" || def.name == "reduce_sum")
+      return spatial_axes(*n.attrs.get<Ints>("axes")) && n.attrs.get_or("keepdims", true)
+                 ? Role::reduce
+                 : Role::none;
+    if (def.name == "concat") {
+      const auto whole = [&](Value v) { return channels(v.type()) % block_ == 0; };
+      const std::int64_t axis = *n.attrs.get<std::int64_t>("axis");
+      return (axis == 1 || axis == -3) && std::ranges::all_of(n.operands, whole) ? Role::concat
+                                                                                 : Role::none;
+    }
+    if (def.name == "pad") return same_channels && whole(n) ? Role::pad : Role::none;
+    if (def.name == "resize")
+      return same_channels && n.attrs.get<std::vector<double>>("roi")->empty() ? Role::resize
+                                                                               : Role::none;
+    return Role::none;
+  }
+
+  /// Cost of `n` as it is, and over blocks.
+  struct Costs {
+    double as_is = 0, packed = 0;
+  };
+  Costs costs(const Node& n, Role role) const {
+    const TensorType& out = n.results[0].type;
+    const double waste = filled(channels(out));
+    switch (role) {
+      case Role::dense:
+      case Role::plain:
+      case Role::depthwise:
+        return convolution_costs(n, role);
+      case Role::pool: {
+        const Ints& kernel = *n.attrs.get<Ints>("kernel");
+        const double points = elements_of(out) * static_cast<double>(kernel[0] * kernel[1]);
+        return {4 * points, 3 * points * waste};
+      }
+      default:
+        return {8 * elements_of(out), 8 * elements_of(out) * waste};
+    }
+  }
+  /// Of bringing a value into blocks or out of them: an element at a time.
+  double boundary(const TensorType& t) const { return boundary_ * elements_of(t); }
+
+  std::int64_t block() const { return block_; }
+  static std::int64_t channels(const TensorType& t) { return t.dims[1].value(); }
+
+ private:
+  bool activation(const TensorType& t) const {
+    if (t.rank() != 4 || !t.is_static() || t.dtype != DType::f32) return false;
+    for (const Dim& d : t.dims)
+      if (d.value() == 0) return false;
+    return fits(t.dims[1].value());
+  }
+  /// At most a quarter of the blocks is filling.
+  bool fits(std::int64_t channels) const {
+    return 3 * blocks_of(channels, block_) * block_ <= 4 * channels;
+  }
+  double filled(std::int64_t channels) const {
+    return static_cast<double>(blocks_of(channels, block_) * block_) /
+           static_cast<double>(channels);
+  }
+  bool whole(const Node& n) const { return channels(n.results[0].type) % block_ == 0; }
+  static bool spatial_axes(Ints axes) {
+    for (std::int64_t& a : axes) a = a < 0 ? a + 4 : a;
+    std::ranges::sort(axes);
+    return axes == Ints{2, 3};
+  }
+
+  Role convolution(const Node& n) const {
+    const TensorType &x = n.operands[0].type(), &w = n.operands[1].type();
+    if (!x.is_static() || !is_constant(n.operands[1]) ||
+        (n.operands.size() == 3 && !is_constant(n.operands[2])))
+      return Role::none;
+    const std::int64_t groups = n.attrs.get_or("groups", std::int64_t{1});
+    const std::int64_t in = channels(x), out = w.dims[0].value();
+    if (groups == 1 && fits(in)) return Role::dense;
+    if (groups == 1) return in < block_ ? Role::plain : Role::none;
+    if (groups == in && groups == out) return Role::depthwise;
+    return in / groups % block_ == 0 && out / groups % block_ == 0 ? Role::dense : Role::none;
+  }
+
+  bool pointwise(const Node& n) const {
+    const Shape out = n.results[0].type.shape();
+    if (!whole(n) && std::ranges::find(keeps_finite, ops_[n.op].name) == keeps_finite.end())
+      return false;
+    return std::ranges::all_of(n.operands, [&](Value v) {
+      const TensorType& t = v.type();
+      return t.is_static() && t.rank() <= 4 && (t.dtype == DType::f32 || is_constant(v));
+    });
+  }
+
+  Costs convolution_costs(const Node& n, Role role) const {
+    const Shape out = n.results[0].type.shape(), w = n.operands[1].type().shape();
+    const Ints& strides = *n.attrs.get<Ints>("strides");
+    const bool strided = std::ranges::any_of(strides, [](std::int64_t s) { return s != 1; });
+    const bool point = w[2] == 1 && w[3] == 1;
+    const double flop =
+        2 * elements_of(n.results[0].type) * static_cast<double>(w[1] * w[2] * w[3]);
+    // As it is, vectors run along rows, or over the whole image where that is the same.
+    const double run = static_cast<double>(point && !strided ? out[2] * out[3] : out[3]);
+    const double used =
+        run / static_cast<double>(blocks_of(static_cast<std::int64_t>(run), block_) * block_);
+    const double waste = filled(out[1]);
+    // Parts of a core's peak that kernels reach.
+    if (role == Role::depthwise)
+      return {flop / (used * (strided ? 0.45 : 0.75)), flop * waste / 0.65};
+    if (role == Role::plain) return {flop / (used * 0.62), flop * waste / 0.75};
+    const double rate = point ? (strided ? 0.6 : 0.93) : strided ? 0.65 : 0.8;
+    return {flop / (used * rate), flop * waste * filled(channels(n.operands[0].type())) / 0.94};
+  }
+
+  const OpTable& ops_;
+  std::int64_t block_;
+  double boundary_;
+  std::unordered_set<ValueId> constants_;
+};
+
+/// The cheapest choice of ops over blocks: an s-t cut. Vertices on the side of the source are over
+/// blocks; a value that is wanted both ways is packed or unpacked once, whatever the number of its
+/// users.
+class Cut {
+ public:
+  Cut() : source_(add()), sink_(add()) {}
+  std::size_t add() { return boost::add_vertex(graph_); }
+  void choice(std::size_t v, double as_is, double packed) {
+    edge(source_, v, as_is);
+    edge(v, sink_, packed);
+  }
+  /// Costs `c` when `from` is over blocks and `to` is not.
+  void edge(std::size_t from, std::size_t to, double c) {
+    const auto there = boost::add_edge(from, to, graph_).first;
+    const auto back = boost::add_edge(to, from, graph_).first;
+    graph_[there].capacity = c;
+    graph_[there].reverse = back;
+    graph_[back].reverse = there;
+  }
+  std::size_t sink() const { return sink_; }
+  static constexpr double never = 1e30;
+
+  void solve() {
+    boost::boykov_kolmogorov_max_flow(
+        graph_, boost::get(&Edge::capacity, graph_), boost::get(&Edge::residual, graph_),
+        boost::get(&Edge::reverse, graph_), boost::get(&Vertex::predecessor, graph_),
+        boost::get(&Vertex::colour, graph_), boost::get(&Vertex::distance, graph_),
+        boost::get(boost::vertex_index, graph_), source_, sink_);
+  }
+  bool packed(std::size_t v) const { return graph_[v].colour == boost::black_color; }
+
+ private:
+  using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+  struct Vertex {
+    Traits::edge_descriptor predecessor;
+    boost::default_color_type colour = boost::white_color;
+    long distance = 0;
+  };
+  struct Edge {
+    double capacity = 0, residual = 0;
+    Traits::edge_descriptor reverse;
+  };
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, Vertex, Edge> graph_;
+  std::size_t source_, sink_;
+};
+
+/// Results of ops that are better over blocks, with their roles.
+std::unordered_map<ValueId, Role> choose(const Function& f, Layout& layout) {
+  struct Packable {
+    const Node* node;
+    Role role;
+    std::size_t vertex;
+  };
+  Cut cut;
+  std::vector<Packable> packable;
+  std::unordered_map<const Node*, std::size_t> vertex;
+  bool gains = false;
+  for (const Node* n : f.body.nodes) {
+    layout.visit(*n);
+    const Role role = layout.role(*n);
+    if (role == Role::none) continue;
+    const auto costs = layout.costs(*n, role);
+    gains |= costs.packed < costs.as_is;
+    packable.push_back({n, role, cut.add()});
+    vertex[n] = packable.back().vertex;
+    cut.choice(packable.back().vertex, costs.as_is, costs.packed);
+  }
+  if (!gains) return {};
+
+  // Values at which the two sides meet.
+  const Uses uses(f);
+  std::unordered_set<Value, ValueHash> values;
+  for (const Packable& p : packable) {
+    values.insert({p.node, 0});
+    for (Value v : p.node->operands)
+      if (!layout.is_constant(v)) values.insert(v);
+  }
+  for (Value v : values) {
+    std::vector<std::size_t> users;  // that would read blocks
+    bool as_is = false;              // wanted by somebody else
+    for (const Uses::Use& u : uses.of(v)) {
+      const auto it = u.user ? vertex.find(u.user) : vertex.end();
+      const bool reads_plain =
+          it == vertex.end() || (u.operand == 0 && layout.role(*u.user) == Role::plain);
+      if (reads_plain)
+        as_is = true;
+      else
+        users.push_back(it->second);
+    }
+    const double c = layout.boundary(v.type());
+    const auto maker = vertex.find(v.node);
+    if (maker != vertex.end() && as_is) {
+      cut.edge(maker->second, cut.sink(), c);
+    } else if (maker != vertex.end() && !users.empty()) {
+      const std::size_t out = cut.add();
+      cut.edge(maker->second, out, c);
+      for (std::size_t u : users) cut.edge(out, u, Cut::never);
+    }
+    if (users.empty()) continue;
+    const std::size_t in = cut.add();
+    cut.edge(in, maker == vertex.end() ? cut.sink() : maker->second, c);
+    for (std::size_t u : users) cut.edge(u, in, Cut::never);
+  }
+  cut.solve();
+  std::unordered_map<ValueId, Role> chosen;
+  for (const Packable& p : packable)
+    if (cut.packed(p.vertex)) chosen.emplace(p.node->results[0].id, p.role);
+  return chosen;
+}
+
+/// Makes the chosen ops over blocks.
+class Packer {
+ public:
+  Packer(const Layout& layout, std::unordered_map<ValueId, Role> chosen)
+      : layout_(layout), chosen_(std::move(chosen)) {}
+
+  std::vector<Value> rule(Builder& b, const Node& n) {
+    if (n.results.size() != 1) return {};
+    const auto it = chosen_.find(n.results[0].id);
+    if (it == chosen_.end()) return {};
+    const Role role = it->second;
+    chosen_.erase(it);
+    const Value made = over_blocks(b, n, role);
+    const std::int64_t size = Layout::channels(n.results[0].type);
+    return {b.make("unpack", {made}, {{"axis", std::int64_t{1}}, {"size", size}}, n.loc)};
+  }
+
+ private:
+  Value over_blocks(Builder& b, const Node& n, Role role) {
+    switch (role) {
+      case Role::dense:
+      case Role::plain:
+      case Role::depthwise:
+        return convolution(b, n, role);
+      case Role::pool: {
+        Attrs a = n.attrs;
+        a.set("kernel", spread(a, "kernel", 1, 1));
+        for (const char* key : {"strides", "dilations"}) a.set(key, spread(a, key, 1, 1));
+        a.set("pads", spread(a, "pads", 2, 0));
+        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
+      }
+      case Role::reduce: {
+        Attrs a = n.attrs;
+        a.set("axes", Ints{2, 3});
+        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
+      }
+      case Role::pad: {
+        Attrs a = n.attrs;
+        a.set("pads", spread(a, "pads", 2, 0));
+        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
+      }
+      case Role::resize: {
+        Attrs a = n.attrs;
+        Ints shape = *a.get<Ints>("shape");
+        shape[1] = blocks_of(shape[1], layout_.block());
+        shape.push_back(layout_.block());
+        a.set("shape", shape);
+        auto scales = *a.get<std::vector<double>>("scales");
+        if (!scales.empty()) scales.push_back(1);
+        a.set("scales", scales);
+        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
+      }
+      default: {
+        std::vector<Value> in;
+        const std::int64_t c = Layout::channels(n.results[0].type);
+        for (Value v : n.operands)
+          in.push_back(role == Role::concat ? packed(b, v) : broadcast(b, v, c));
+        Attrs a = n.attrs;
+        if (role == Role::concat) a.set("axis", std::int64_t{1});
+        return b.make(n.op, in, a, n.loc, n.results[0].name);
+      }
+    }
+  }
+
+  /// An attribute of one entry per axis and side, with `fill` for the axis inside a block.
+  static Ints spread(const Attrs& a, const char* key, std::size_t sides, std::int64_t fill) {
+    Ints v = *a.get<Ints>(key);
+    if (v.empty()) return v;
+    const std::size_t per_side = v.size() / sides;
+    for (std::size_t s = sides; s-- > 0;)
+      v.insert(v.begin() + static_cast<std::ptrdiff_t>((s + 1) * per_side), fill);
+    return v;
+  }
+
+  Value pack(Builder& b, Value v, std::int64_t axis) const {
+    return b.make("pack", {v}, {{"axis", axis}, {"block", layout_.block()}}, v.node->loc, v.name());
+  }
+  Value packed(Builder& b, Value v) {
+    const Node& n = *v.node;
+    if (b.module().ops()[n.op].name == "unpack" && *n.attrs.get<std::int64_t>("axis") == 1 &&
+        n.operands[0].type().dims.back().value() == layout_.block())
+      return n.operands[0];
+    const auto it = packed_.find(v.id());
+    if (it != packed_.end()) return it->second;
+    return packed_[v.id()] = pack(b, v, 1);
+  }
+
+  /// An operand of a pointwise op whose result has `c` channels.
+  Value broadcast(Builder& b, Value v, std::int64_t c) {
+    const Shape s = v.type().shape();
+    if (std::ranges::all_of(s, [](std::int64_t n) { return n == 1; })) return v;
+    Ints shape(4 - s.size(), 1);
+    shape.insert(shape.end(), s.begin(), s.end());
+    if (shape[1] == c && c > 1) {
+      if (s.size() < 4) v = b.make("reshape", {v}, {{"shape", shape}}, v.node->loc);
+      return packed(b, v);
+    }
+    shape.push_back(1);
+    return b.make("reshape", {v}, {{"shape", shape}}, v.node->loc);
+  }
+
+  Value convolution(Builder& b, const Node& n, Role role) {
+    const std::int64_t block = layout_.block();
+    Value w = n.operands[1];
+    const Shape s = w.type().shape();
+    Attrs a = n.attrs;
+    if (role == Role::depthwise) {
+      w = b.make("reshape", {w}, {{"shape", Ints{s[0], s[2], s[3]}}}, n.loc);
+      w = pack(b, w, 0);
+      a.set("groups", std::int64_t{1});
+    } else {
+      if (role == Role::dense) w = pack(b, w, 1);
+      w = pack(b, w, 0);
+    }
+    std::vector<Value> in{role == Role::plain ? n.operands[0] : packed(b, n.operands[0]), w};
+    if (n.operands.size() == 3) {
+      const std::int64_t o = s[0];
+      Value bias = pack(b, n.operands[2], 0);
+      in.push_back(bias);
+      TENON_CHECK(bias.type().shape() == (Shape{blocks_of(o, block), block}));
+    }
+    return b.make("packed_conv2d", in, a, n.loc, n.results[0].name);
+  }
+
+  const Layout& layout_;
+  std::unordered_map<ValueId, Role> chosen_;
+  std::unordered_map<ValueId, Value> packed_;
+};
+
+std::int64_t block_of(const PackOptions& options, const TargetFacts* target) {
+  if (options.block > 0) return options.block;
+  const std::int64_t lanes = target ? target->vector_bytes / 4 : 16;
+  return lanes < 8 ? 0 : lanes;
+}
+
+/// Before: %1 = conv2d(%0, w)  %2 = relu(%1)
+/// After:  %3 = packed_conv2d(pack(%0), pack(w))  %4 = relu(%3)  %2 = unpack(%4)
+/// Laws: pack is a bijection onto the elements below the size, its filling is zero, and ops that
+/// act on every channel alike, or mix whole blocks, commute with it; a filled channel of a weight
+/// is zero, so what stands in a filled channel of data (finite: see keeps_finite) does not matter.
+/// Which ops change is the cheapest choice of all, counting what packs and unpacks at the borders
+/// cost.
+/// Cost: one cut of a graph with a few vertices per op that could be over blocks.
+/// Not here: the packs of weights (fold-constants).
+Status run(Module& m, PassContext& ctx) {
+  const auto options = read_options<PackOptions>(ctx.options());
+  const std::int64_t block = block_of(options, ctx.target());
+  std::int64_t changed = 0;
+  if (block > 0)
+    for (Function& f : m.functions) {
+      if (!f.body.entry || f.attrs.get_or("primitive", false)) continue;
+      Layout layout(m, block, options.boundary);
+      auto chosen = choose(f, layout);
+      if (chosen.empty()) continue;
+      changed += static_cast<std::int64_t>(chosen.size());
+      Packer packer(layout, std::move(chosen));
+      const Rule rule = [&](Builder& b, const Node& n) { return packer.rule(b, n); };
+      rewrite(m, f, std::span(&rule, 1));
+    }
+  remove_dead(m);
+  ctx.count("ops over blocks of channels", changed);
+  return {};
+}
+
+}  // namespace
+
+PassInfo pack_channels() {
+  return {.id = "tenon.pack-channels",
+          .doc = "Keep activations of convolutions in blocks of channels where that pays.",
+          .needs = {"shapes-static"},
+          .gives = {},
+          .destroys = {},
+          .options = option_rows<PackOptions>(),
+          .run = run};
+}
+
+}  // namespace tenon::passes
