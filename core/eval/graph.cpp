@@ -95,6 +95,7 @@ class Run {
     if (n.op == node::constant) return Helds{hold(*n.attrs.get<Constant>("value"))};
     if (n.op == node::copy || n.op == node::debug) return operands;
     if (n.op == node::view) return view(n, operands[0]);
+    if (n.op == node::join) return join(n, operands);
     if (n.op == node::primitive) return body(n.regions[0], std::move(operands), nullptr, depth + 1);
     if (n.op == node::branch) {
       const bool taken = operands[0].bytes[0] != std::byte{0};
@@ -135,6 +136,18 @@ class Run {
                   .what = fmt::format("view of {} bytes at {} of a value of {} bytes",
                                       need.value_or(0), offset, have.value_or(0))};
     return Helds{Held{type, operand.bytes + offset, operand.owner}};
+  }
+
+  static Result<Helds> join(const Node& n, const Helds& operands) {
+    Tensor t{n.results[0].type, {}};
+    for (const Held& h : operands)
+      t.bytes.insert(t.bytes.end(), h.bytes, h.bytes + *byte_size(h.type));
+    if (t.bytes.size() != byte_size(t.type))
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = fmt::format("join of {} bytes under a type of {}", t.bytes.size(),
+                                      byte_size(t.type).value_or(0))};
+    return Helds{hold(std::move(t))};
   }
 
   Result<Helds> loop(const Node& n, Helds operands, const Scope* scope, int depth) {

@@ -81,6 +81,7 @@ OpTable::OpTable() {
           "loop",
           "Runs its region operand 0 times; carried values are operands 1.. and the results.", 1,
           any, any),
+      structural("join", "The operands' bytes, one after another.", 1, any, 1),
   };
   for (std::uint32_t i = 0; i < defs_.size(); ++i) by_name_[defs_[i].name] = i;
   TENON_CHECK(defs_.size() == node::count);

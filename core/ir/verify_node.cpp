@@ -54,6 +54,8 @@ class NodeVerifier {
       call_kernel();
     else if (n_.op == node::view)
       view();
+    else if (n_.op == node::join)
+      join();
     else if (n_.op == node::copy || n_.op == node::debug)
       pass_on();
     else if (def_.infer != nullptr)
@@ -279,6 +281,21 @@ class NodeVerifier {
     if (!end || *end > *whole)
       breach(17, fmt::format("{} bytes at offset {} do not lie within the operand's {} bytes",
                              *part, *offset, *whole));
+  }
+
+  void join() {
+    std::uint64_t sum = 0;
+    for (const Value& v : n_.operands) {
+      if (v.type().dtype != n_.results[0].type.dtype)
+        breach(17, fmt::format("an operand is {}, the result {}", text(v.type()),
+                               text(n_.results[0].type)));
+      const auto part = byte_size(v.type());
+      if (!part) return;  // as for views
+      sum = checked_add(sum, *part).value_or(UINT64_MAX);
+    }
+    const auto whole = byte_size(n_.results[0].type);
+    if (whole && *whole != sum)
+      breach(17, fmt::format("the operands have {} bytes, the result has {}", sum, *whole));
   }
 
   void pass_on() { match_results(17, {n_.operands[0].type()}, "the operand"); }

@@ -14,6 +14,7 @@ class Normaliser {
  public:
   Normaliser(Module& m, Function& f) : m_(m), f_(f) {
     for (const KernelFunction& k : m.kernels) kernels_.emplace(k.kernel.symbol, &k.kernel);
+    note_alignments();
   }
 
   std::uint32_t run() {
@@ -23,6 +24,35 @@ class Normaliser {
   }
 
  private:
+  /// What kernels ask of each value that a step writes, as long as there are joins.
+  void note_alignments() {
+    bool joins = false;
+    for_each_node(f_, [&](const Node& n) { joins |= n.op == node::join; });
+    if (!joins) return;
+    std::unordered_map<Value, Value, ValueHash> base;
+    const auto ask = [&](Value v, std::uint64_t align) {
+      const auto it = base.find(v);
+      std::uint64_t& asked = asked_[it == base.end() ? v : it->second];
+      asked = std::max(asked, align);
+    };
+    for_each_node(f_, [&](const Node& n) {
+      if (n.op == node::view || n.op == node::debug) {
+        const auto it = base.find(n.operands[0]);
+        base[{&n, 0}] = it == base.end() ? n.operands[0] : it->second;
+      }
+      const auto* callee = n.attrs.get<std::string>("callee");
+      const auto kernel =
+          n.op == node::call_kernel && callee ? kernels_.find(*callee) : kernels_.end();
+      if (kernel == kernels_.end()) return;
+      for (const tir::Buffer& b : kernel->second->buffers) {
+        const std::size_t n_in = n.operands.size();
+        if (b.scope == tir::Scope::input && b.arg < n_in) ask(n.operands[b.arg], b.align);
+        if (b.scope == tir::Scope::output && b.arg - n_in < n.results.size())
+          ask({&n, static_cast<std::uint32_t>(b.arg - n_in)}, b.align);
+      }
+    });
+  }
+
   /// Which bytes a value is: `offset` into what a step, the caller or the module wrote.
   struct Source {
     Value value;
@@ -36,7 +66,7 @@ class Normaliser {
     const std::size_t fixed_before = log_.size();
     std::unordered_set<Value, ValueHash> written;
     for (const Node* n : b.nodes) {
-      const Node* made = node(*n, out.nodes);
+      const Node* made = node(*n, out.nodes, written);
       out.nodes.push_back(made);
       note(*made, written);
     }
@@ -57,10 +87,12 @@ class Normaliser {
     return out;
   }
 
-  const Node* node(const Node& n, std::vector<const Node*>& out) {
+  const Node* node(const Node& n, std::vector<const Node*>& out,
+                   std::unordered_set<Value, ValueHash>& written) {
     std::vector<Value> operands;
     for (Value v : n.operands) operands.push_back(now(v));
     if (n.op == node::call_kernel) align(n, operands, out);
+    if (n.op == node::join) move_in(operands, out, written);
     std::vector<Body> regions;
     bool changed = operands != n.operands;
     for (const Body& r : n.regions) {
@@ -88,7 +120,23 @@ class Normaliser {
     }
     for (std::uint32_t k = 0; k < n.results.size(); ++k) {
       sources_[{&n, k}] = {{&n, k}, 0};
-      if (n.op != node::constant) written.insert({&n, k});
+      if (n.op != node::constant && n.op != node::join) written.insert({&n, k});
+    }
+  }
+
+  /// Operands of a join are written inside its result: each is all of a value that a step of this
+  /// body writes, stands nowhere else, and its place suits the kernels that touch it. What is not
+  /// so is copied there.
+  void move_in(std::vector<Value>& operands, std::vector<const Node*>& out,
+               std::unordered_set<Value, ValueHash>& written) {
+    std::uint64_t offset = 0;
+    for (Value& v : operands) {
+      const std::uint64_t size = byte_size(v.type()).value_or(0);
+      const auto asked = asked_.find(source(v).value);
+      const bool suits = asked == asked_.end() || asked->second == 0 || offset % asked->second == 0;
+      if (size > 0 && (!suits || !ownable(v, written, {}))) v = copy(v, "", out);
+      written.erase(source(v).value);
+      offset += size;
     }
   }
 
@@ -143,6 +191,7 @@ class Normaliser {
   std::unordered_map<Value, Source, ValueHash> sources_;
   std::unordered_map<Value, Value, ValueHash> now_;    ///< values of nodes that were made anew
   std::unordered_map<Value, Value, ValueHash> fixed_;  ///< misaligned view -> its copy
+  std::unordered_map<Value, std::uint64_t, ValueHash> asked_;  ///< alignment, by source
   std::vector<Value> log_;  ///< keys of fixed_, in the order of insertion
   std::uint32_t copies_ = 0;
 };

@@ -21,6 +21,7 @@ class Homes {
   Homes(const Timeline& t, const IoBinding& io) : t_(t), io_(io) {
     homes_.resize(t.main->next_id);
     same_as_.assign(t.main->next_id, none);
+    inside_at_.assign(t.main->next_id, 0);
   }
 
   Result<std::vector<ValueHome>> run() {
@@ -101,7 +102,24 @@ class Homes {
     for (const TimelineBody& b : t_.bodies) {
       for (const Node* n : b.body->nodes) {
         if (n->op == node::view || n->op == node::debug) define_alias(*n);
+        if (n->op == node::join) define_join(*n, static_cast<std::uint32_t>(&b - t_.bodies.data()));
       }
+    }
+  }
+
+  /// The result is there when the last operand is written; each of them inside it.
+  void define_join(const Node& n, std::uint32_t body) {
+    std::uint32_t def = 0;
+    for (Value v : n.operands) def = std::max(def, at(v).def);
+    if (!define({&n, 0}, n.results[0].id, body, def)) return;
+    std::uint64_t offset = 0;
+    for (Value v : n.operands) {
+      const ValueHome& h = at(v);
+      if (h.kind != ValueHome::Kind::storage) continue;
+      if (own(v, body, n.results[0].id,
+              fmt::format("operand of `join` (`{}`)", value_name(n.results[0]))))
+        inside_at_[h.source] = offset;
+      offset += h.size;
     }
   }
 
@@ -281,8 +299,10 @@ class Homes {
   void resolve() {
     for (ValueHome& h : homes_) {
       if (h.kind == ValueHome::Kind::unused || h.kind == ValueHome::Kind::empty) continue;
-      while (same_as_[h.owner] != none)
-        h.owner = same_as_[h.owner];  // at most one link per nested `if`
+      while (same_as_[h.owner] != none) {  // at most one link per nested `if`, and one of a join
+        h.offset += inside_at_[h.owner];
+        h.owner = same_as_[h.owner];
+      }
       const ValueHome& owner = homes_[h.owner];
       h.kind = owner.kind;
       h.index = owner.index;
@@ -292,7 +312,8 @@ class Homes {
   const Timeline& t_;
   const IoBinding& io_;
   std::vector<ValueHome> homes_;
-  std::vector<ValueId> same_as_;  ///< by id of a source: whose storage it is, or none
+  std::vector<ValueId> same_as_;          ///< by id of a source: whose storage it is, or none
+  std::vector<std::uint64_t> inside_at_;  ///< ... and from which byte of it on
   std::unordered_map<const Node*, std::uint32_t> step_of_;  ///< the opener of an `if` or `loop`
   Diags errors_;
 };

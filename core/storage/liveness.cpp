@@ -99,6 +99,10 @@ class Liveness {
     for (std::uint32_t b = 0; b < t_.bodies.size(); ++b) {
       const std::uint32_t end = b == 0 ? length() : t_.bodies[b].end;
       for (Value v : t_.bodies[b].body->results) need(v, b, end);
+      for (const Node* n : t_.bodies[b].body->nodes) {
+        if (n->op != node::join) continue;  // its operands stay until all of it is written
+        for (Value v : n->operands) need(v, b, homes_[n->results[0].id].def + 1);
+      }
     }
     for (ValueId id = 0; id < homes_.size(); ++id) {
       if (homes_[id].kind == ValueHome::Kind::storage) complete(id);
@@ -205,9 +209,22 @@ class Liveness {
     for (ValueId id = 0; id < homes_.size(); ++id) {
       const ValueHome& h = homes_[id];
       if (h.kind != ValueHome::Kind::storage || h.source == id) continue;
-      const bool whole = h.offset == 0 && h.size == homes_[h.source].size;
+      const std::uint64_t offset = h.offset - homes_[h.source].offset;
+      const bool whole = offset == 0 && h.size == homes_[h.source].size;
       relate(whole ? StorageRelation::Kind::same : StorageRelation::Kind::inside, h.source, id,
-             h.offset);
+             offset);
+    }
+    for (const TimelineBody& b : t_.bodies) {
+      for (const Node* n : b.body->nodes) {
+        if (n->op != node::join) continue;
+        const ValueHome& whole = homes_[n->results[0].id];
+        for (Value v : n->operands) {
+          const ValueHome& part = homes_[v.id()];
+          if (part.kind == ValueHome::Kind::storage)
+            relate(StorageRelation::Kind::inside, whole.source, part.source,
+                   homes_[part.source].offset - whole.offset);
+        }
+      }
     }
     for (std::uint32_t s = 0; s < t_.n_steps(); ++s) {
       const Node& n = *t_.steps[s].node;

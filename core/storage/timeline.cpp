@@ -61,7 +61,8 @@ class Numbering {
       if (loop) return;
       const std::uint32_t other = body(n.regions[1], in, s, depth + 1, nullptr);
       t_.else_body[s] = other;
-    } else if (n.op != node::constant && n.op != node::view && n.op != node::debug) {
+    } else if (n.op != node::constant && n.op != node::view && n.op != node::debug &&
+               n.op != node::join) {
       fail(n,
            fmt::format("`{}` is not lowered to a kernel; planning needs `kernels-lowered`",
                        m_.ops()[n.op].name),

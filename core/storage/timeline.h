@@ -58,7 +58,8 @@ Result<Timeline> timeline_of(const Module& m);
 /// Where a value's bytes are. Views and `debug` are bytes of their source; results of the arms of
 /// an `if` are bytes of its result; identical constants are one. A value that a loop carries is
 /// bytes of the loop's result; what the body makes of it is too, where nothing reads the old one
-/// any more when it is written, else the back edge copies it there.
+/// any more when it is written, else the back edge copies it there. Operands of a `join` are bytes
+/// of its result.
 struct ValueHome {
   enum class Kind : std::uint8_t {
     unused,   ///< an id that no value of `main` has, or a constant that nothing reads
@@ -69,7 +70,7 @@ struct ValueHome {
   } kind = Kind::unused;
   Value value;
   ValueId source = 0;  ///< the value that a step, the caller or the module wrote; through views
-  ValueId owner = 0;   ///< `source`, or what it is the same as
+  ValueId owner = 0;   ///< `source`, or what it is the same as, or inside of
   std::uint32_t index = 0;
   std::uint64_t offset = 0;  ///< bytes from the start of the owner
   std::uint64_t size = 0;    ///< bytes

@@ -13,25 +13,27 @@ namespace {
 
 struct Totals {
   std::uint64_t shared = 0, below = 0, poisoned = 0, inplace = 0, views = 0, copies = 0,
-                branches = 0, loops = 0, empty = 0, several = 0;
+                branches = 0, loops = 0, joins = 0, empty = 0, several = 0;
 };
 
 void count(const Module& m, const Planned& greedy, const Planned& naive, Totals& t) {
   t.inplace += !greedy.request.joins.empty();
   t.below += greedy.peak("ram") < naive.peak("ram");
   t.several += m.main()->body.results.size() > 1;
-  bool view = false, copy = false, branch = false, loop = false, empty = false;
+  bool view = false, copy = false, branch = false, loop = false, join = false, empty = false;
   for_each_node(*m.main(), [&](const Node& n) {
     view |= n.op == node::view;
     copy |= n.op == node::copy;
     branch |= n.op == node::branch;
     loop |= n.op == node::loop;
+    join |= n.op == node::join;
     for (const NodeResult& r : n.results) empty |= byte_size(r.type) == 0u;
   });
   t.views += view;
   t.copies += copy;
   t.branches += branch;
   t.loops += loop;
+  t.joins += join;
   t.empty += empty;
 }
 
@@ -98,12 +100,12 @@ TEST_CASE("random graphs: greedy and naive plans and the evaluator agree bitwise
     count(m, greedy, naive, totals);
   }
   MESSAGE("in-place ", totals.inplace, ", below naive ", totals.below, ", views ", totals.views,
-          ", copies ", totals.copies, ", if ", totals.branches, ", loops ", totals.loops, ", empty ", totals.empty,
+          ", copies ", totals.copies, ", if ", totals.branches, ", loops ", totals.loops, ", joins ", totals.joins, ", empty ", totals.empty,
           ", several results ", totals.several, ", poisoned bytes ", totals.poisoned);
   // The generator covers what it is there for.
   for (const std::uint64_t n : {totals.inplace, totals.below, totals.views, totals.copies,
-                                totals.branches, totals.loops, totals.empty,
-                                totals.several}) {
+                                totals.branches, totals.loops, totals.joins,
+                                totals.empty, totals.several}) {
     CHECK(n > 300);
   }
   CHECK(totals.poisoned > 0);

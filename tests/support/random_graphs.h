@@ -100,6 +100,7 @@ class RandomGraph {
     }
     if (what < 28 && depth < 2) return branch(depth);
     if (what < 32 && depth < 2) return loop(depth);
+    if (what < 38) return join();
     for (int attempt = 0; attempt < 12; ++attempt) {
       if (op()) return;
     }
@@ -127,6 +128,20 @@ class RandomGraph {
          .operands = {v},
          .attrs = {{"offset", static_cast<std::int64_t>(from * element)}}},
         {v.type().dtype, ::tenon::Shape{static_cast<std::int64_t>(count)}});
+  }
+
+  /// Of values of one element type, the same one twice at times.
+  void join() {
+    Node n{.op = node::join, .operands = {any()}};
+    const DType t = n.operands[0].type().dtype;
+    std::uint64_t count = *elements(n.operands[0].type());
+    for (std::uint64_t k = rng_.below(4); k-- > 0;) {
+      const Value v = any();
+      if (v.type().dtype != t || count + *elements(v.type()) > max_elements) continue;
+      n.operands.push_back(v);
+      count += *elements(v.type());
+    }
+    one(std::move(n), {t, ::tenon::Shape{static_cast<std::int64_t>(count)}});
   }
 
   void branch(unsigned depth) {

@@ -60,7 +60,9 @@ inline constexpr OpId branch{
     8};  ///< `if`: operand 0 boolean scalar; regions then, else without params
 inline constexpr OpId loop{
     9};  ///< operands: trip count (i64 scalar), carried...; region(i, carried...) -> carried...
-inline constexpr std::uint32_t count = 10;
+inline constexpr OpId join{10};  ///< the operands' bytes one after another: they are written where the
+                                 ///< result stands, so it takes no step; see mark-views
+inline constexpr std::uint32_t count = 11;
 }  // namespace node
 
 using ValueId = std::uint32_t;
