@@ -1,6 +1,5 @@
 // Lookup, copying and compaction of modules.
-#include <unordered_map>
-
+#include "core/support/flat_map.h"
 #include "tenon/ir.h"
 
 namespace tenon {
@@ -30,7 +29,7 @@ class BodyCopier {
   }
 
  private:
-  Value at(Value v) const { return {made_.at(v.node), v.index}; }
+  Value at(Value v) const { return {*made_.find(v.node), v.index}; }
 
   const Node* node(const Node& n) {
     Node c{n.op, {}, n.attrs, n.results, {}, n.loc};
@@ -41,7 +40,7 @@ class BodyCopier {
   }
 
   std::deque<Node>& arena_;
-  std::unordered_map<const Node*, const Node*> made_;
+  FlatMap<const Node*, const Node*> made_;
 };
 
 }  // namespace

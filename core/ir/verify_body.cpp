@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "core/support/flat_map.h"
+
 namespace tenon {
 namespace {
 
@@ -10,7 +15,7 @@ constexpr std::size_t max_nesting = 64;
 class FunctionVerifier {
  public:
   FunctionVerifier(const Module& m, const ModuleIndex& index, const Function& f, Breaches& out)
-      : m_(m), index_(index), f_(f), out_(out) {}
+      : m_(m), index_(index), f_(f), out_(out), places_(dense_ids(f)), ids_(dense_ids(f)) {}
 
   void run() {
     if (f_.body.results.size() != f_.result_names.size())
@@ -32,8 +37,36 @@ class FunctionVerifier {
     Loc loc;
   };
   struct Place {
-    std::size_t depth = 0;
+    const Node* node = nullptr;
+    std::uint32_t depth = 0;
     bool open = true;
+  };
+
+  /// Where nodes stand, by the id of their first result; nodes without one, or whose id another node
+  /// has or is out of all proportion, by address.
+  class Places {
+   public:
+    explicit Places(std::size_t ids) : by_id_(ids) {}
+    Place* find(const Node* n) {
+      if (Place* p = slot(*n); p && p->node == n) return p;
+      return others_.find(n);
+    }
+    bool add(const Place& place) {
+      if (find(place.node)) return false;
+      if (Place* p = slot(*place.node); p && !p->node)
+        *p = place;
+      else
+        others_.try_emplace(place.node, place);
+      return true;
+    }
+
+   private:
+    Place* slot(const Node& n) {
+      return n.results.empty() || n.results[0].id >= by_id_.size() ? nullptr
+                                                                   : &by_id_[n.results[0].id];
+    }
+    std::vector<Place> by_id_;
+    FlatMap<const Node*, Place> others_;
   };
 
   void enter(const Body& body, bool isolated, const Loc& loc) {
@@ -90,9 +123,11 @@ class FunctionVerifier {
     for (const Value& v : frame.body->results)
       if (const char* why = hidden(v))
         out_.add(5, frame.loc, fmt::format("@{}: a result {}", f_.name, name_of(v, why)));
-    if (frame.body->entry != nullptr) places_[frame.body->entry].open = false;
-    for (const Node* n : frame.body->nodes)
-      if (n != nullptr) places_[n].open = false;
+    const auto close = [&](const Node* n) {
+      if (n != nullptr) places_.find(n)->open = false;
+    };
+    close(frame.body->entry);
+    for (const Node* n : frame.body->nodes) close(n);
     frames_.pop_back();
   }
 
@@ -109,14 +144,13 @@ class FunctionVerifier {
   }
 
   /// Why `v` cannot be used here; null when it can.
-  const char* hidden(const Value& v) const {
+  const char* hidden(const Value& v) {
     if (v.node == nullptr) return "is null";
     if (v.index >= v.node->results.size()) return "names a result that its node does not have";
-    const auto it = places_.find(v.node);
-    if (it == places_.end()) return "is not defined before its use";
-    if (!it->second.open) return "is defined in a region that has ended";
-    return it->second.depth < frames_.back().isolated_at ? "is outside of an isolated region"
-                                                         : nullptr;
+    const Place* place = places_.find(v.node);
+    if (!place) return "is not defined before its use";
+    if (!place->open) return "is defined in a region that has ended";
+    return place->depth < frames_.back().isolated_at ? "is outside of an isolated region" : nullptr;
   }
   static std::string name_of(const Value& v, const char* why) {
     if (v.node == nullptr || v.index >= v.node->results.size()) return why;
@@ -124,12 +158,12 @@ class FunctionVerifier {
   }
 
   void define(const Node& n, const Loc& loc) {
-    if (!places_.try_emplace(&n, Place{frames_.size() - 1}).second) {
+    if (!places_.add({&n, static_cast<std::uint32_t>(frames_.size() - 1)})) {
       out_.add(8, loc, fmt::format("@{}: {} stands in two places", f_.name, describe(m_, n)));
       return;
     }
     for (const NodeResult& r : n.results) {
-      if (!ids_.try_emplace(r.id, &n).second)
+      if (!fresh(r.id))
         out_.add(6, loc, fmt::format("@{}: value id %{} is given twice", f_.name, r.id));
       if (r.id >= f_.next_id)
         out_.add(6, loc,
@@ -140,13 +174,38 @@ class FunctionVerifier {
     }
   }
 
+  /// Ids below this are looked up in tables: those of a function of a million nodes, but not those
+  /// of one that gives its only node the id 4000000000.
+  static std::size_t dense_ids(const Function& f) {
+    std::size_t nodes = 1;
+    std::vector<const Body*> bodies{&f.body};
+    while (!bodies.empty()) {
+      const Body& body = *bodies.back();
+      bodies.pop_back();
+      nodes += body.nodes.size() + 1;
+      for (const Node* n : body.nodes)
+        if (n != nullptr)
+          for (const Body& r : n->regions) bodies.push_back(&r);
+    }
+    return std::min<std::size_t>(f.next_id, 16 * nodes);
+  }
+
+  /// Has no value had this id yet?
+  bool fresh(ValueId id) {
+    if (id >= ids_.size()) return far_ids_.insert(id).second;
+    const bool fresh = !ids_[id];
+    ids_[id] = true;
+    return fresh;
+  }
+
   const Module& m_;
   const ModuleIndex& index_;
   const Function& f_;
   Breaches& out_;
   std::vector<Frame> frames_;
-  std::unordered_map<const Node*, Place> places_;
-  std::unordered_map<ValueId, const Node*> ids_;
+  Places places_;
+  std::vector<bool> ids_;
+  std::set<ValueId> far_ids_;
 };
 
 /// Functions that `f` calls.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <ranges>
 #include <thread>
 #include <unordered_set>
 
@@ -16,16 +17,65 @@
 namespace tenon {
 namespace {
 
+/// What primitives with equal bodies share: a model of many equal layers is lowered once.
+struct Form {
+  const Body* body = nullptr;
+  const Node* first = nullptr;  // the first of them
+  std::string target, hint;
+  LoweringKey key;
+  std::shared_ptr<const Lowered> lowered;
+  std::string symbol;
+};
+
 /// One primitive that is to be lowered: the node in the caller and the body that says what it
 /// computes.
 struct Site {
   const Node* node = nullptr;
   const Body* body = nullptr;
-  std::string target, hint;
-  std::vector<Constant> constants;  // of the body; they become operands
-  LoweringKey key;
-  std::shared_ptr<const Lowered> lowered;
+  std::uint32_t form = 0;
 };
+
+/// Place of a value's node in a body: 0 is the entry.
+std::size_t place_in(const Body& b, const Node* n) {
+  if (n == b.entry) return 0;
+  const auto at = std::ranges::find(b.nodes, n);
+  return static_cast<std::size_t>(at - b.nodes.begin()) + 1;
+}
+
+/// Do two bodies describe one computation? Constants inside may differ: they become operands. May
+/// say no where they do: then equal computes are found later.
+bool same_form(const Body& a, const Body& b) {
+  const auto same_types = [](const Node& x, const Node& y) {
+    return std::ranges::equal(x.results, y.results, {}, &NodeResult::type, &NodeResult::type);
+  };
+  const auto same_value = [&](Value x, Value y) {
+    return x.index == y.index && place_in(a, x.node) == place_in(b, y.node);
+  };
+  const auto same_node = [&](const Node* x, const Node* y) {
+    return x->op == y->op && same_types(*x, *y) && x->regions.empty() && y->regions.empty() &&
+           (x->op == node::constant || x->attrs == y->attrs) &&
+           std::ranges::equal(x->operands, y->operands, same_value);
+  };
+  return same_types(*a.entry, *b.entry) && std::ranges::equal(a.nodes, b.nodes, same_node) &&
+         std::ranges::equal(a.results, b.results, same_value);
+}
+
+std::size_t hash_of(const Body& b, const std::string& target) {
+  std::size_t h = std::hash<std::string>()(target);
+  const auto mix = [&](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ull + (h >> 7); };
+  const auto types = [&](const Node& n) {
+    for (const NodeResult& r : n.results) {
+      mix(static_cast<std::size_t>(r.type.dtype));
+      for (Dim d : r.type.dims) mix(static_cast<std::size_t>(d.is_static() ? d.value() : -1));
+    }
+  };
+  types(*b.entry);
+  for (const Node* n : b.nodes) {
+    mix(n->op.v);
+    types(*n);
+  }
+  return h;
+}
 
 std::string spell(const OptionValues& options) {
   std::string s;
@@ -67,13 +117,18 @@ class LowerTE {
       : m_(m), config_(config), cache_(cache) {}
 
   Status run(LowerCounts* counts) {
-    for (const Function& f : m_.functions)
+    std::vector<std::size_t> first_site;  // of each function
+    for (const Function& f : m_.functions) {
+      first_site.push_back(sites_.size());
       if (!is_primitive(f)) find_sites(f);
+    }
+    first_site.push_back(sites_.size());
     if (!errors_.empty()) return errors_;
     lower_all();
     if (!errors_.empty()) return errors_;
-    for (Function& f : m_.functions)
-      if (!is_primitive(f)) rewrite_calls(f);
+    for (std::size_t f = 0; f < m_.functions.size(); ++f)
+      if (!is_primitive(m_.functions[f]))
+        rewrite_calls(m_.functions[f], std::span(sites_).subspan(first_site[f], first_site[f + 1] - first_site[f]));
     drop_lowered_functions();
     count_uses();
     m_.compact();
@@ -97,36 +152,48 @@ class LowerTE {
     return fmt::format("{} '{}'", m_.ops()[n.op].name, name);
   }
 
+  // What stands in a primitive belongs to its site.
   void find_sites(const Function& f) {
-    for_each_body(f, [&](const Body& b) {
-      for (const Node* n : b.nodes) {
-        if (n->op == node::primitive)
-          site(*n, n->regions[0], n->attrs);
-        else if (n->op == node::call)
-          if (const Function* g = m_.function(*n->attrs.get<std::string>("callee"));
-              g && is_primitive(*g))
-            site(*n, g->body, g->attrs);
-        if (n->op == node::primitive) continue;
-        if (m_.ops()[n->op].compute && !inside_.contains(n))
-          refuse(3201, *n, "a computing node outside a primitive",
-                 "insert `fuse-ops` before the step `lower`");
-      }
-    });
+    std::vector<const Body*> bodies{&f.body};
+    while (!bodies.empty()) {
+      const Body& b = *bodies.back();
+      bodies.pop_back();
+      for (const Node* n : b.nodes) find_site(*n);
+      for (const Node* n : b.nodes | std::views::reverse)
+        if (n->op != node::primitive)
+          for (const Body& r : n->regions | std::views::reverse) bodies.push_back(&r);
+    }
+  }
+
+  void find_site(const Node& n) {
+    if (n.op == node::primitive) return site(n, n.regions[0], n.attrs);
+    if (n.op == node::call)
+      if (const Function* g = m_.function(*n.attrs.get<std::string>("callee"));
+          g && is_primitive(*g))
+        site(n, g->body, g->attrs);
+    if (m_.ops()[n.op].compute)
+      refuse(3201, n, "a computing node outside a primitive",
+             "insert `fuse-ops` before the step `lower`");
   }
 
   void site(const Node& n, const Body& body, const Attrs& attrs) {
-    for (const Node* x : body.nodes) inside_.insert(x);
     if (attrs.find("vendor") || n.attrs.find("vendor")) return;
-    Site s;
-    s.node = &n;
-    s.body = &body;
-    s.target = attrs.get_or("target", config_.default_target);
-    if (!config_.by_target.contains(s.target)) {
+    const std::string target = attrs.get_or("target", config_.default_target);
+    const auto bound = config_.by_target.find(target);
+    if (bound == config_.by_target.end()) {
       std::string known;
       for (const auto& [id, b] : config_.by_target) known += " " + id;
-      return refuse(3204, n, fmt::format("target '{}' does not exist", s.target),
+      return refuse(3204, n, fmt::format("target '{}' does not exist", target),
                     "the targets are:" + known);
     }
+    const std::size_t hash = hash_of(body, target);
+    const auto [first, last] = forms_by_hash_.equal_range(hash);
+    for (auto it = first; it != last; ++it)
+      if (const Form& f = forms_[it->second]; f.target == target && same_form(*f.body, body)) {
+        sites_.push_back({&n, &body, it->second});
+        return;
+      }
+    Form f{.body = &body, .first = &n, .target = target};
     for (const Node* x : body.nodes) {
       if (x->op == node::primitive || x->op == node::call || x->op == node::call_kernel)
         return refuse(3202, n, "primitives do not nest, it contains " + label(*x),
@@ -135,49 +202,54 @@ class LowerTE {
         if (!r.type.is_static())
           return refuse(3203, n, fmt::format("{} has type {}", label(*x), to_string(r.type)),
                         "give the input shapes with --shape");
-      if (x->op != node::constant) s.hint += (s.hint.empty() ? "" : "_") + m_.ops()[x->op].name;
+      if (x->op != node::constant) f.hint += (f.hint.empty() ? "" : "_") + m_.ops()[x->op].name;
     }
-    auto compute = compute_of(m_, body, &s.constants);
+    std::vector<Constant> constants;
+    auto compute = compute_of(m_, body, &constants);
     if (!compute) {
       errors_.insert(errors_.end(), compute.errors().begin(), compute.errors().end());
       return;
     }
-    const BoundLowering& b = config_.by_target.at(s.target);
-    s.key = {std::move(*compute), b.target, spell(b)};
-    sites_.push_back(std::move(s));
+    const BoundLowering& b = bound->second;
+    f.key = {std::move(*compute), b.target, spell(b)};
+    const auto form = static_cast<std::uint32_t>(forms_.size());
+    forms_.push_back(std::move(f));
+    forms_by_hash_.emplace(hash, form);
+    sites_.push_back({&n, &body, form});
   }
 
-  // Sites in parallel; what a site becomes depends on its key alone.
+  // Forms in parallel; what one becomes depends on its key alone.
   void lower_all() {
-    std::vector<Diags> failed(sites_.size());
+    std::vector<Diags> failed(forms_.size());
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
-      for (std::size_t i = next++; i < sites_.size(); i = next++) {
-        Site& s = sites_[i];
+      for (std::size_t i = next++; i < forms_.size(); i = next++) {
+        Form& f = forms_[i];
         auto r = cache_.get(
-            s.key, [&] { return lower_one(s.key.compute, config_.by_target.at(s.target)); });
+            f.key, [&] { return lower_one(f.key.compute, config_.by_target.at(f.target)); });
         if (r)
-          s.lowered = *r;
+          f.lowered = *r;
         else
           failed[i] = r.errors();
       }
     };
     std::vector<std::thread> pool;
-    for (unsigned t = 1; t < config_.threads; ++t) pool.emplace_back(work);
+    for (unsigned t = 1; t < std::min<std::size_t>(config_.threads, forms_.size()); ++t)
+      pool.emplace_back(work);
     work();
     for (std::thread& t : pool) t.join();
-    for (std::size_t i = 0; i < sites_.size(); ++i)
+    for (std::size_t i = 0; i < forms_.size(); ++i)
       for (Diag d : failed[i]) {
-        if (d.loc.file.empty()) d.loc = sites_[i].node->loc;
-        d.notes.push_back("while lowering " + label(*sites_[i].node));
+        if (d.loc.file.empty()) d.loc = forms_[i].first->loc;
+        d.notes.push_back("while lowering " + label(*forms_[i].first));
         errors_.push_back(std::move(d));
       }
-    for (Site& s : sites_)
-      if (s.lowered) symbol_of_[s.node] = symbol(s);
+    for (Form& f : forms_)
+      if (f.lowered) f.symbol = symbol(f);
   }
 
-  // The kernel function of a site, made once per content.
-  std::string symbol(const Site& s) {
+  // The kernel function of a form, made once per content.
+  std::string symbol(const Form& s) {
     if (auto it = made_.find(s.lowered.get()); it != made_.end()) return it->second;
     const std::string content =
         print(s.lowered->kernel) + print(s.lowered->compute) + spell(s.key.target);
@@ -192,22 +264,21 @@ class LowerTE {
     return sym;
   }
 
-  void rewrite_calls(Function& f) {
-    std::unordered_map<const Node*, const Site*> by_node;
-    for (const Site& s : sites_) by_node[s.node] = &s;
+  void rewrite_calls(Function& f, std::span<const Site> sites) {
     // The driver hands rules a node over new operands, so sites are found by value id.
-    std::unordered_map<ValueId, const Site*> by_id;
-    for_each_node(f, [&](const Node& n) {
-      if (auto it = by_node.find(&n); it != by_node.end() && !n.results.empty())
-        by_id[n.results[0].id] = it->second;
-    });
+    std::vector<const Site*> by_id(f.next_id);
+    for (const Site& s : sites)
+      if (!s.node->results.empty()) by_id[s.node->results[0].id] = &s;
     const Rule to_call = [&](Builder& b, const Node& n) -> std::vector<Value> {
       if (n.results.empty() || (n.op != node::primitive && n.op != node::call)) return {};
-      if (auto it = by_id.find(n.results[0].id); it != by_id.end()) {
+      const ValueId id = n.results[0].id;
+      if (const Site* s = id < by_id.size() ? by_id[id] : nullptr) {
         std::vector<Value> operands = n.operands;
-        for (const Constant& c : it->second->constants) operands.push_back(b.constant(c, n.loc));
+        for (const Node* x : s->body->nodes)
+          if (x->op == node::constant)
+            operands.push_back(b.constant(*x->attrs.get<Constant>("value"), n.loc));
         return b.raw(node::call_kernel, std::move(operands),
-                     {{"callee", symbol_of_.at(it->second->node)}}, n.results, n.loc);
+                     {{"callee", forms_[s->form].symbol}}, n.results, n.loc);
       }
       const auto* callee = n.attrs.get<std::string>("callee");
       if (n.op != node::call || !callee || m_.function(*callee) || !m_.kernel(*callee)) return {};
@@ -240,10 +311,10 @@ class LowerTE {
   Module& m_;
   const LowerConfig& config_;
   LoweringCache& cache_;
+  std::vector<Form> forms_;
+  std::unordered_multimap<std::size_t, std::uint32_t> forms_by_hash_;
   std::vector<Site> sites_;
-  std::unordered_set<const Node*> inside_;
   std::unordered_map<const Lowered*, std::string> made_;
-  std::unordered_map<const Node*, std::string> symbol_of_;
   Diags errors_;
 };
 

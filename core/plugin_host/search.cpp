@@ -74,7 +74,7 @@ class Indexer {
 
   void named(const NamedPlugin& n) {
     fs::path path = n.path;
-    if (path.is_relative()) path = fs::path(n.loc.file).parent_path() / path;
+    if (path.is_relative()) path = fs::path(n.loc.file.str()).parent_path() / path;
     std::error_code ec;
     if (!fs::exists(path, ec)) {
       errors_.push_back(

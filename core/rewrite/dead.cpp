@@ -1,7 +1,7 @@
 // Dead nodes: mark backwards over each ordered body, then rebuild forwards.
 #include <algorithm>
-#include <unordered_set>
 
+#include "core/support/flat_map.h"
 #include "tenon/rewrite.h"
 
 namespace tenon {
@@ -13,12 +13,12 @@ class Sweeper {
   explicit Sweeper(Module& m) : m_(m) {}
 
   void mark(const Body& b) {
-    for (Value v : b.results) used_.insert(v.node);
+    for (Value v : b.results) use(v.node);
     for (auto it = b.nodes.rbegin(); it != b.nodes.rend(); ++it) {
       const Node& n = **it;
       if (!used_.contains(&n) && !n.results.empty() && !has_effect(n)) continue;
-      used_.insert(&n);
-      for (Value v : n.operands) used_.insert(v.node);
+      use(&n);
+      for (Value v : n.operands) use(v.node);
       for (const Body& r : n.regions) mark(r);
     }
   }
@@ -30,9 +30,12 @@ class Sweeper {
         changed_ = true;
         continue;
       }
-      std::vector<Value> operands;
-      for (Value v : n->operands) operands.push_back(at(v));
-      const Node* cur = with_operands(m_, *n, std::move(operands));
+      const Node* cur = n;
+      if (std::ranges::any_of(n->operands, [&](Value v) { return now_.contains(v.node); })) {
+        std::vector<Value> operands;
+        for (Value v : n->operands) operands.push_back(at(v));
+        cur = with_operands(m_, *n, std::move(operands));
+      }
       if (!n->regions.empty()) cur = with_swept_regions(*cur);
       if (cur != n) now_[n] = cur;
       changed_ = changed_ || cur != n;
@@ -62,13 +65,16 @@ class Sweeper {
   }
 
   Value at(Value v) const {
-    auto it = now_.find(v.node);
-    return it == now_.end() ? v : Value{it->second, v.index};
+    const Node* const* now = now_.find(v.node);
+    return now ? Value{*now, v.index} : v;
   }
 
   Module& m_;
-  std::unordered_set<const Node*> used_;
-  std::unordered_map<const Node*, const Node*> now_;
+  void use(const Node* n) { used_.try_emplace(n); }
+
+  struct Nothing {};
+  FlatMap<const Node*, Nothing> used_;
+  FlatMap<const Node*, const Node*> now_;
   bool changed_ = false;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/support/flat_map.h"
+
 namespace tenon {
 
 const Node* with_operands(Module& m, const Node& n, std::vector<Value> operands) {
@@ -28,8 +30,8 @@ class Rewriter {
 
  private:
   Value at(Value v) const {
-    auto it = now_.find(v);
-    return it == now_.end() ? v : it->second;
+    const Value* now = now_.find(v);
+    return now ? *now : v;
   }
 
   // Regions nest to 64: the depth of body() is bounded.
@@ -45,10 +47,13 @@ class Rewriter {
 
   // `n` over its rewritten operands and regions.
   const Node* remapped(const Node& n) {
-    std::vector<Value> operands;
-    operands.reserve(n.operands.size());
-    for (Value v : n.operands) operands.push_back(at(v));
-    const Node* cur = with_operands(m_, n, std::move(operands));
+    const Node* cur = &n;
+    if (std::ranges::any_of(n.operands, [&](Value v) { return now_.contains(v); })) {
+      std::vector<Value> operands;
+      operands.reserve(n.operands.size());
+      for (Value v : n.operands) operands.push_back(at(v));
+      cur = with_operands(m_, n, std::move(operands));
+    }
     if (n.regions.empty()) return cur;
     const bool outer = std::exchange(changed_, false);
     std::vector<Body> regions;
@@ -98,21 +103,22 @@ class Rewriter {
     return true;
   }
 
-  // A node made in place of `old` takes over its ids, and its names where it has any.
-  const Node* adopt(const Node& made, const Node& old) {
-    std::vector<NodeResult> results = made.results;
+  // A node made in place of `old` takes over its ids, and its names where it has any. It stands in
+  // no body yet: it may still change.
+  static const Node* adopt(const Node& made, const Node& old) {
+    std::vector<NodeResult>& results = const_cast<Node&>(made).results;
     for (std::size_t k = 0; k < results.size(); ++k) {
       results[k].id = old.results[k].id;
       if (!old.results[k].name.empty()) results[k].name = old.results[k].name;
     }
-    return with_results(m_, made, std::move(results));
+    return &made;
   }
 
   Module& m_;
   Function& f_;
   Builder b_;
   std::span<const Rule> rules_;
-  std::unordered_map<Value, Value, ValueHash> now_;
+  FlatMap<Value, Value, ValueHash> now_;
   bool changed_ = false;
 };
 

@@ -20,19 +20,38 @@ void for_each_node(const Function& f, const std::function<void(const Node&)>& fn
   });
 }
 
-Uses::Uses(const Function& f) {
+namespace {
+
+/// Calls `fn(value, use)` for every use, in order.
+template <class Fn>
+void for_each_use(const Function& f, Fn fn) {
   for_each_body(f, [&](const Body& b) {
     for (const Node* n : b.nodes)
       for (std::uint32_t i = 0; i < n->operands.size(); ++i)
-        uses_[n->operands[i]].push_back({n, i});
+        fn(n->operands[i], Uses::Use{n, i});
     for (std::uint32_t i = 0; i < b.results.size(); ++i)
-      uses_[b.results[i]].push_back({nullptr, i});
+      fn(b.results[i], Uses::Use{nullptr, i});
   });
 }
 
+}  // namespace
+
+Uses::Uses(const Function& f) : values_(f.next_id), first_(f.next_id + std::size_t{1}) {
+  for_each_use(f, [&](Value v, const Use&) {
+    values_[v.id()] = v;
+    ++first_[v.id()];
+  });
+  std::uint32_t sum = 0;
+  for (std::uint32_t& n : first_) n = std::exchange(sum, sum + n);
+  uses_.resize(sum);
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+  for_each_use(f, [&](Value v, const Use& use) { uses_[next[v.id()]++] = use; });
+}
+
 std::span<const Uses::Use> Uses::of(Value v) const {
-  auto it = uses_.find(v);
-  return it == uses_.end() ? std::span<const Use>() : std::span<const Use>(it->second);
+  const ValueId id = v.id();
+  if (id >= values_.size() || values_[id] != v) return {};
+  return std::span(uses_).subspan(first_[id], first_[id + 1] - first_[id]);
 }
 
 Constant constant_of(Value v) {

@@ -45,12 +45,12 @@ void ExprReader::line() {
               "an expression of its own must stand here, not only the name of another");
     id = add_copy(id);  // like an earlier one
   }
-  if (!names_.try_emplace(name.text, id).second)
+  if (!names_.try_emplace(std::string(name.text), id).second)
     r_.fail(name, code::twice, fmt::format("%{} is defined twice", name.text));
 }
 
 void ExprReader::lose_line(std::size_t start) {
-  if (r_.token(start).kind == Tok::percent) names_.try_emplace(r_.token(start).text, tir::none);
+  if (r_.token(start).kind == Tok::percent) names_.try_emplace(std::string(r_.token(start).text), tir::none);
 }
 
 std::vector<ExprReader::ExprId> ExprReader::args(std::string_view close) {

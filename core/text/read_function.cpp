@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <unordered_map>
 #include <unordered_set>
 
+#include "core/support/flat_map.h"
 #include "core/text/reader.h"
 #include "tenon/op.h"
 #include "tenon/options.h"
@@ -77,7 +77,7 @@ class FunctionReader {
   Value value() {
     const Token& t = r_.peek();
     const std::uint32_t id = r_.index(Tok::percent, "a value, like %3");
-    if (auto it = values_.find(id); it != values_.end()) return it->second;
+    if (const Value* v = values_.find(id)) return *v;
     if (lost_.contains(id)) throw Abandon{};  // its definition has been reported
     r_.fail(t, code::unknown, fmt::format("value %{} is not defined before its use", id),
             "define it before this line");
@@ -121,8 +121,8 @@ class FunctionReader {
   void lose(std::size_t start) {
     for (std::size_t k = start; k < r_.mark() && !r_.token(k).is("=") && !r_.token(k).is("("); ++k)
       if (const Token& t = r_.token(k); t.kind == Tok::percent && t.text.size() < 10 &&
-                                        t.text.find_first_not_of("0123456789") == std::string::npos)
-        lost_.insert(static_cast<ValueId>(std::stoul(t.text)));
+                                        t.text.find_first_not_of("0123456789") == std::string_view::npos)
+        lost_.insert(static_cast<ValueId>(std::stoul(std::string(t.text))));
   }
 
   const Node* one_node() {
@@ -137,7 +137,7 @@ class FunctionReader {
     }
     const Token& op = r_.peek();
     n.op = find_op(op, r_.word_or_string("an operation"));
-    if (r_.peek().kind == Tok::at) n.attrs.set("callee", r_.take().text);
+    if (r_.peek().kind == Tok::at) n.attrs.set("callee", std::string(r_.take().text));
     r_.expect("(", "before the operands");
     if (!r_.accept(")")) {
       do n.operands.push_back(value());
@@ -181,7 +181,7 @@ class FunctionReader {
   Module& m_;
   const ReadContext& ctx_;
   Function f_;
-  std::unordered_map<ValueId, Value> values_;
+  FlatMap<ValueId, Value> values_;
   std::unordered_set<ValueId> lost_;
   ValueId end_of_ids_ = 0;
 };

@@ -41,18 +41,18 @@ bool Reader::more(std::string_view close) {
 
 std::string Reader::string(std::string_view what) {
   if (peek().kind != Tok::string) unexpected(fmt::format("{} in quotes", what));
-  return take().text;
+  return std::string(take().text);
 }
 
 std::string Reader::name_after_at(std::string_view what) {
   if (peek().kind != Tok::at) unexpected(fmt::format("{}, like @name", what));
-  return take().text;
+  return std::string(take().text);
 }
 
 std::string Reader::word_or_string(std::string_view what) {
   if (peek().kind == Tok::word) return std::string(take().raw);
   if (peek().kind != Tok::string) unexpected(what);
-  return take().text;
+  return std::string(take().text);
 }
 
 std::int64_t Reader::integer(std::string_view what) {

@@ -25,7 +25,7 @@ struct Abandon {};
 class Reader {
  public:
   Reader(std::string_view text, std::string_view file)
-      : file_(file), tokens_(lex(text, file, errors_)) {}
+      : file_(file), tokens_(lex(text, file, errors_, strings_)) {}
 
   const Token& peek(std::size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
@@ -57,7 +57,7 @@ class Reader {
   /// A number with its sign, as written: `-1.5`, `-inf`. `nan(0x..)` gives the digits.
   std::string number(std::string_view what);
 
-  Loc loc(const Token& t) const { return {std::string(file_), t.line, t.col, t.end_col}; }
+  Loc loc(const Token& t) const { return {file_, t.line, t.col, t.end_col}; }
   void error(const Token& t, int code, std::string what, std::string fix = "");
   [[noreturn]] void fail(const Token& t, int code, std::string what, std::string fix = "") {
     error(t, code, std::move(what), std::move(fix));
@@ -92,8 +92,9 @@ class Reader {
   static constexpr int max_depth = 200;
 
  private:
-  std::string_view file_;
+  SharedText file_;
   Diags errors_;
+  std::deque<std::string> strings_;  // of tokens
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
   int depth_ = 0;

@@ -21,12 +21,13 @@ int hex_value(char c) {
 
 class Lexer {
  public:
-  Lexer(std::string_view text, std::string_view file, Diags& errors)
-      : s_(text), file_(file), errors_(errors) {}
+  Lexer(std::string_view text, std::string_view file, Diags& errors,
+        std::deque<std::string>& strings)
+      : s_(text), file_(file), errors_(errors), strings_(strings) {}
 
   std::vector<Token> run() {
     std::vector<Token> out;
-    out.reserve(s_.size() / 4 + 1);
+    out.reserve(s_.size() / 3 + 1);  // many, short
     for (;;) {
       skip();
       Token t;
@@ -86,7 +87,7 @@ class Lexer {
     if (is_digit(c)) return number(t);
     if (c == '"') {
       t.kind = Tok::string;
-      return string(t, t.text);
+      return string(t);
     }
     if (c == '@') return at(t);
     if (c == '%' && (is_digit(peek(1)) || is_letter(peek(1))))
@@ -133,7 +134,7 @@ class Lexer {
     t.kind = Tok::at;
     if (is_letter(peek(1))) return prefixed(t, Tok::at, is_name);
     take();
-    if (peek() == '"') return string(t, t.text);
+    if (peek() == '"') return string(t);
     error(t, "a name must follow `@`");
     return false;
   }
@@ -162,11 +163,21 @@ class Lexer {
     return true;
   }
 
-  bool string(Token& t, std::string& out) {
+  bool string(Token& t) {
     take();
+    const std::size_t from = at_;
+    while (at_ < s_.size() && s_[at_] != '\n' && s_[at_] != '"' && s_[at_] != '\\') take();
+    if (peek() == '"') {
+      t.text = s_.substr(from, at_ - from);
+      return take(), true;
+    }
+    std::string& out = strings_.emplace_back(s_.substr(from, at_ - from));
     while (at_ < s_.size() && s_[at_] != '\n') {
       const char c = s_[at_];
-      if (c == '"') return take(), true;
+      if (c == '"') {
+        t.text = out;
+        return take(), true;
+      }
       if (c != '\\') {
         out += c;
         take();
@@ -199,6 +210,7 @@ class Lexer {
 
   std::string_view s_, file_;
   Diags& errors_;
+  std::deque<std::string>& strings_;
   std::size_t at_ = 0;
   int line_ = 1, col_ = 1;
 };
@@ -219,8 +231,9 @@ std::size_t utf8_length(std::string_view s) {
 
 }  // namespace
 
-std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors) {
-  return Lexer(text, file, errors).run();
+std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors,
+                       std::deque<std::string>& strings) {
+  return Lexer(text, file, errors, strings).run();
 }
 
 std::string quoted(std::string_view s) {

@@ -4,6 +4,7 @@
 #define TENON_CORE_TEXT_TOKEN_H
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,14 +30,15 @@ struct Token {
   Tok kind = Tok::end;
   int line = 1, col = 1, end_col = 1;  // as in Loc
   std::string_view raw;                // in the file
-  std::string text;                    // see Tok; empty where `raw` says it all
+  std::string_view text;               // see Tok; empty where `raw` says it all
   bool is(std::string_view symbol) const { return kind == Tok::symbol && raw == symbol; }
   bool is_word(std::string_view w) const { return kind == Tok::word && raw == w; }
 };
 
 /// All tokens; the last is `end`. What cannot be read is reported in `errors` and skipped. `text`
-/// must outlive the tokens.
-std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors);
+/// must outlive the tokens, and so must `strings`, which holds those that were written with escapes.
+std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors,
+                       std::deque<std::string>& strings);
 
 /// `"..."` with escapes, such that lex() gives back exactly `s`, whatever its bytes.
 std::string quoted(std::string_view s);

@@ -4,7 +4,9 @@
 #ifndef TENON_DIAG_H
 #define TENON_DIAG_H
 
+#include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,11 +15,37 @@
 
 namespace tenon {
 
+/// Text that copies share: a module has many places and few files.
+class SharedText {
+ public:
+  SharedText() = default;
+  SharedText(std::string s)
+      : text_(s.empty() ? nullptr : std::make_shared<const std::string>(std::move(s))) {}
+  SharedText(std::string_view s) : SharedText(std::string(s)) {}
+  SharedText(const char* s) : SharedText(std::string(s)) {}
+  const std::string& str() const {
+    static const std::string none;
+    return text_ ? *text_ : none;
+  }
+  operator const std::string&() const { return str(); }
+  operator std::string_view() const { return str(); }
+  bool empty() const { return !text_; }
+  friend bool operator==(const SharedText& a, const SharedText& b) {
+    return a.text_ == b.text_ || a.str() == b.str();
+  }
+  friend std::strong_ordering operator<=>(const SharedText& a, const SharedText& b) {
+    return a.str() <=> b.str();
+  }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // never of an empty one
+};
+
 /// A place in a file. 1-based; line 0 = the whole file (or, with an empty file, "made by the
 /// compiler"). Columns count code points of UTF-8 text; `end_col` is one past the last (0 = one
 /// column).
 struct Loc {
-  std::string file;
+  SharedText file;
   int line = 0, col = 0, end_col = 0;
   bool operator==(const Loc&) const = default;
 };

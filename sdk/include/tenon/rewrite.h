@@ -77,11 +77,14 @@ class Uses {
     std::uint32_t operand = 0;
   };
   explicit Uses(const Function& f);
+  /// None for a value that was made since.
   std::span<const Use> of(Value v) const;
   std::size_t count(Value v) const { return of(v).size(); }
 
  private:
-  std::unordered_map<Value, std::vector<Use>, ValueHash> uses_;
+  std::vector<Value> values_;         // by id
+  std::vector<std::uint32_t> first_;  // by id, into uses_; one more at the end
+  std::vector<Use> uses_;
 };
 
 /// Calls `fn` for every body of the function: the outermost first, then regions in node order. Own
