@@ -28,7 +28,7 @@ struct Args {
   std::uint32_t threads = 1, repeat = 1;
   std::string profile_file;
   CLI::Option* profile_option = nullptr;
-  bool poison = false, json = false, verify = false;
+  bool poison = false, json = false, verify = false, dynamic = false;
   bool profile() const { return profile_option->count() > 0; }
 };
 
@@ -86,6 +86,7 @@ int run(Context& ctx, const Args& a) {
   std::uint32_t flags = 0;
   if (a.poison) flags |= TN_POISON | TN_GUARD;
   if (a.profile()) flags |= TN_PROFILE;
+  if (a.dynamic) flags |= TN_DYNAMIC;
   auto runner = Runner::open(a.folder, a.threads, flags);
   if (!runner) return ctx.report(runner.errors());
   if (a.verify)
@@ -146,6 +147,8 @@ void add_run(CLI::App& app, Context& ctx) {
   app.add_option("--threads", a->threads, "Workers (0: one per CPU)")
       ->envname("TENON_NUM_THREADS")
       ->capture_default_str();
+  app.add_flag("--dynamic", a->dynamic,
+               "Workers take parts of a step as they become free: where others use the CPUs too");
   app.add_option("--repeat", a->repeat, "Counted runs; one warm-up run comes before them")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();

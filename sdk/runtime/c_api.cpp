@@ -95,6 +95,19 @@ unsigned cpus_of_process() {
   return std::max(1, CPU_COUNT(&set));
 }
 
+tn_workers checked(const tn_workers& given, std::uint32_t threads) {
+  if (given.struct_size < sizeof given) throw Error(TN_RT_ARGUMENT, "workers: struct_size is not set");
+  if (!given.run) throw Error(TN_RT_ARGUMENT, "workers: run is null");
+  if (given.workers < 1 || given.workers > tenon::runtime::max_threads)
+    throw Error(TN_RT_ARGUMENT, "workers: " + std::to_string(given.workers) +
+                                    " workers; 1 to " +
+                                    std::to_string(tenon::runtime::max_threads));
+  if (threads != 0)
+    throw Error(TN_RT_ARGUMENT, "both " + std::to_string(threads) +
+                                    " threads and workers of the caller's: set threads to 0");
+  return given;
+}
+
 }  // namespace
 
 extern "C" {
@@ -186,21 +199,24 @@ int tn_find_output(const tn_model* m, const char* name, std::uint32_t* out) {
 int tn_context_create(tn_model* m, const tn_context_options* options, tn_context** out) {
   return guarded([&] {
     deref(out, "out") = nullptr;
-    tn_context_options o{sizeof o, 1, 0};
+    tn_context_options o{sizeof o, 1, 0, nullptr};
     if (options) {
       if (options->struct_size < sizeof(std::size_t))
         throw Error(TN_RT_ARGUMENT, "struct_size is not set");
       std::memcpy(&o, options, std::min(options->struct_size, sizeof o));
     }
-    if (o.flags & ~(TN_GUARD | TN_POISON | TN_PROFILE))
+    if (o.flags & ~(TN_GUARD | TN_POISON | TN_PROFILE | TN_DYNAMIC))
       throw Error(TN_RT_ARGUMENT, "unknown flags " + std::to_string(o.flags));
     if (o.threads > tenon::runtime::max_threads)
       throw Error(TN_RT_ARGUMENT, std::to_string(o.threads) + " threads; at most " +
                                       std::to_string(tenon::runtime::max_threads));
+    tn_workers given{};
+    if (o.workers) given = checked(*o.workers, o.threads);
     const unsigned threads =
         o.threads ? o.threads : std::min(cpus_of_process(), tenon::runtime::max_threads);
     *out = new tn_context{
-        std::make_unique<tenon::runtime::Context>(deref(m, "the model").model, threads, o.flags)};
+        std::make_unique<tenon::runtime::Context>(deref(m, "the model").model, threads, o.flags,
+                                                  o.workers ? &given : nullptr)};
   });
 }
 void tn_context_free(tn_context* c) { delete c; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -43,13 +44,14 @@ void check_pointer(const Tensor& t, const void* data, bool aligned, const std::s
 
 }  // namespace
 
-Context::Context(std::shared_ptr<const Model> model, unsigned threads, std::uint32_t flags)
+Context::Context(std::shared_ptr<const Model> model, unsigned threads, std::uint32_t flags,
+                 const tn_workers* workers)
     : model_(std::move(model)),
       p_(model_->program),
       flags_(flags),
       inputs_(p_.inputs.size()),
       outputs_(p_.outputs.size()),
-      workers_(threads) {
+      workers_(workers ? Workers(*workers) : Workers(threads)) {
   const bool guard = flags & TN_GUARD;
   for (const Pool& pool : p_.pools) {
     pools_.push_back(pool.kind == PoolKind::data
@@ -58,7 +60,7 @@ Context::Context(std::shared_ptr<const Model> model, unsigned threads, std::uint
     if (pools_.back().slack() > 0)
       std::memset(pools_.back().data() + pool.bytes, static_cast<int>(canary),
                   pools_.back().slack());
-    for (unsigned w = 0; w < threads; ++w)
+    for (unsigned w = 0; w < workers_.size(); ++w)
       scratch_.push_back(
           pool.kind == PoolKind::worker
               ? Region::allocate(pool.bytes, pool.align, guard, "worker scratch '" + pool.id + "'")
@@ -299,22 +301,31 @@ void Context::steps() {
 
 namespace {
 
+/// Parts per worker where workers take them as they become free.
+constexpr std::int64_t parts_per_worker = 8;
+
 struct Dispatch {
   KernelFn fn;
   void* const* args;
   const std::byte* const* scratch;
-  std::int64_t extent;
-  unsigned parts;
+  std::int64_t extent, parts;
   std::int32_t* codes;
+  std::atomic<std::int64_t> next{0};  // part that nobody has taken
 };
 
-/// Part `w` of the range: parts differ by at most one.
-void run_part(void* state, unsigned w) {
-  const auto& d = *static_cast<Dispatch*>(state);
+/// Part `p` of the range, by worker `w`: parts differ by at most one.
+void run_part(Dispatch& d, std::int64_t p, std::uint32_t w) {
   const std::int64_t each = d.extent / d.parts, extra = d.extent % d.parts;
-  const std::int64_t begin = each * w + std::min<std::int64_t>(w, extra);
-  d.codes[w] = d.fn(d.args, nullptr, const_cast<std::byte*>(d.scratch[w]), begin,
-                    begin + each + (w < extra ? 1 : 0));
+  const std::int64_t begin = each * p + std::min(p, extra);
+  const std::int32_t code = d.fn(d.args, nullptr, const_cast<std::byte*>(d.scratch[w]), begin,
+                                 begin + each + (p < extra ? 1 : 0));
+  if (d.codes[w] == 0) d.codes[w] = code;
+}
+void run_own(void* state, std::uint32_t w) { run_part(*static_cast<Dispatch*>(state), w, w); }
+void run_next(void* state, std::uint32_t w) {
+  auto& d = *static_cast<Dispatch*>(state);
+  for (std::int64_t p = 0; (p = d.next.fetch_add(1, std::memory_order_relaxed)) < d.parts;)
+    run_part(d, p, w);
 }
 
 }  // namespace
@@ -323,12 +334,14 @@ void Context::call(std::size_t s) {
   const Step& step = p_.steps[s];
   const Kernel& k = p_.kernels[step.kernel];
   if (k.extent == 0) return;
-  const auto workers = static_cast<std::int64_t>(workers_.size());
-  const auto parts =
-      static_cast<unsigned>(std::clamp<std::int64_t>(k.extent / k.grain, 1, workers));
+  const std::int64_t size = workers_.size(), worthwhile = k.extent / k.grain;
+  const bool dynamic = flags_ & TN_DYNAMIC;
+  const auto workers = static_cast<unsigned>(std::clamp<std::int64_t>(worthwhile, 1, size));
+  const std::int64_t parts =
+      dynamic && workers > 1 ? std::min(worthwhile, size * parts_per_worker) : workers;
   std::array<const std::byte*, max_threads> scratch{};
   std::array<std::int32_t, max_threads> codes{};
-  for (unsigned w = 0; k.worker_bytes > 0 && w < parts; ++w)
+  for (unsigned w = 0; k.worker_bytes > 0 && w < workers; ++w)
     scratch[w] = scratch_[k.worker_pool * workers_.size() + w].data() + k.worker_offset;
   Dispatch d{model_->kernels[step.kernel],
              args_.data() + first_arg_[s],
@@ -336,11 +349,11 @@ void Context::call(std::size_t s) {
              k.extent,
              parts,
              codes.data()};
-  if (parts == 1)
-    run_part(&d, 0);
+  if (workers == 1)
+    run_part(d, 0, 0);
   else
-    workers_.run(parts, run_part, &d);
-  for (unsigned w = 0; w < parts; ++w)
+    workers_.run(workers, dynamic ? run_next : run_own, &d);
+  for (unsigned w = 0; w < workers; ++w)
     if (codes[w] != 0) throw_kernel_failure(step, k, codes[w]);
 }
 

@@ -20,7 +20,9 @@ inline constexpr unsigned max_threads = 256;
 
 class Context {
  public:
-  Context(std::shared_ptr<const Model> model, unsigned threads, std::uint32_t flags);
+  /// `workers`: null, or the caller's; else `threads` of the context's own.
+  Context(std::shared_ptr<const Model> model, unsigned threads, std::uint32_t flags,
+          const tn_workers* workers);
 
   void set_input(std::uint32_t i, const TensorView& t, const void* data);
   void bind_input(std::uint32_t i, const TensorView& t, const void* data);

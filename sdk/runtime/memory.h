@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tenon::runtime {
+
+struct File;
 
 class Region {
  public:
@@ -25,12 +28,17 @@ class Region {
   /// The file, read-only, shared with every other mapping of it. Throws Error (TN_RT_FILE) unless
   /// it has `bytes`.
   static Region map_file(const std::string& path, std::uint64_t bytes, std::uint64_t align);
+  /// All of it, whatever its size.
+  static Region map_file(const std::string& path);
 
+  std::string_view text() const { return {reinterpret_cast<const char*>(data_), bytes_}; }
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return bytes_; }
   std::uint64_t slack() const { return slack_; }
 
  private:
+  static Region map(const File& f, const std::string& path, std::uint64_t align);
+
   std::byte* base_ = nullptr;  // of the mapping
   std::size_t length_ = 0;
   std::byte* data_ = nullptr;

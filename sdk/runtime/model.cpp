@@ -17,7 +17,7 @@ namespace tenon::runtime {
 namespace {
 
 /// Every part that the loader would map lies inside the file.
-void check_elf(const std::string& path, const std::string& f) {
+void check_elf(const std::string& path, std::string_view f) {
   const auto bad = [&](const char* what) { throw Error(TN_RT_OBJECT, path + ": " + what); };
   Elf64_Ehdr h;
   if (f.size() < sizeof h) bad("is no shared object");
@@ -75,9 +75,12 @@ void resolve_kernels(Model& m) {
 }  // namespace
 
 Object::Object(const std::string& folder, const std::string& name, const Checksums& sums) {
-  const std::string path = folder + name, bytes = read_file(path);
-  check_elf(path, bytes);
-  sums.check(name, bytes);
+  const std::string path = folder + name;
+  {
+    const Region file = Region::map_file(path);
+    check_elf(path, file.text());
+    sums.check(name, file.text());
+  }
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle_) throw Error(TN_RT_OBJECT, std::string("cannot load the kernels: ") + dlerror());
 }

@@ -60,6 +60,7 @@ void Workers::end() {
 }
 
 void Workers::run(unsigned n, Job job, void* state) {
+  if (given_.run) return given_.run(given_.user, n, job, state);
   job_ = job;
   state_ = state;
   n_ = n;

@@ -1,5 +1,5 @@
 // Persistent workers. Within a run they spin between steps (a dispatch costs half a microsecond);
-// between runs they sleep.
+// between runs they sleep. Or the caller's, who runs the parts as he likes.
 #ifndef TENON_SDK_RUNTIME_THREADS_H
 #define TENON_SDK_RUNTIME_THREADS_H
 
@@ -8,25 +8,31 @@
 #include <thread>
 #include <vector>
 
+#include "tenon/c/runtime.h"
+
 namespace tenon::runtime {
 
 class Workers {
  public:
-  using Job = void (*)(void* state, unsigned worker);
+  using Job = void (*)(void* state, std::uint32_t worker);
 
   /// `n` workers, the caller of run() included. Throws Error (TN_RT_MEMORY) when threads cannot be
   /// made.
   explicit Workers(unsigned n);
+  /// Whose `run` is called instead.
+  explicit Workers(const tn_workers& given) : given_(given) {}
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  unsigned size() const { return static_cast<unsigned>(threads_.size()) + 1; }
+  unsigned size() const {
+    return given_.run ? given_.workers : static_cast<unsigned>(threads_.size()) + 1;
+  }
   /// Wakes the workers for a run, and lets them sleep after it.
   void begin();
   void end();
-  /// job(state, w) for every worker w < n, the caller being 0; returns when all are done. Between
-  /// begin() and end().
+  /// job(state, w) for every worker w < n, the caller being 0 unless the workers are given; returns
+  /// when all are done. Between begin() and end().
   void run(unsigned n, Job job, void* state);
 
  private:
@@ -40,6 +46,7 @@ class Workers {
   Job job_ = nullptr;
   void* state_ = nullptr;
   unsigned n_ = 0;
+  tn_workers given_{};
   std::vector<std::thread> threads_;
 };
 

@@ -17,9 +17,7 @@ struct alignas(64) Aligned {
   float v[SmallModel::n];
 };
 
-std::vector<float> run_small(const SmallModel& m, const ModelPtr& model, std::uint32_t threads,
-                             std::uint32_t flags = 0) {
-  const auto c = context(model, threads, flags);
+std::vector<float> run_small(const SmallModel& m, const ContextPtr& c) {
   REQUIRE_MESSAGE(tn_set_input(c.get(), 0, TN_F32, 2, SmallModel::dims, m.x.data()) == 0,
                   tn_last_error());
   REQUIRE_MESSAGE(tn_run(c.get()) == 0, tn_last_error());
@@ -27,6 +25,10 @@ std::vector<float> run_small(const SmallModel& m, const ModelPtr& model, std::ui
   REQUIRE(tn_output(c.get(), 0, &y) == 0);
   const auto* f = static_cast<const float*>(y);
   return {f, f + SmallModel::n};
+}
+std::vector<float> run_small(const SmallModel& m, const ModelPtr& model, std::uint32_t threads,
+                             std::uint32_t flags = 0) {
+  return run_small(m, context(model, threads, flags));
 }
 
 }  // namespace
@@ -42,6 +44,71 @@ TEST_CASE(
   for (std::uint32_t threads : {2u, 3u, 7u}) CHECK(run_small(m, model, threads) == one);
   for (int flags : {int{TN_GUARD}, int{TN_POISON}, TN_GUARD | TN_POISON | TN_PROFILE})
     CHECK(run_small(m, model, 2, static_cast<std::uint32_t>(flags)) == one);
+}
+
+TEST_CASE("runtime: workers of the caller's, inline or in any order, give the same bits") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const std::vector<float> one = run_small(m, model, 1);
+  struct Pool {
+    int order = 0;
+    std::uint32_t calls = 0, most = 0;
+    static void run(void* user, std::uint32_t n, void (*job)(void*, std::uint32_t), void* state) {
+      auto& p = *static_cast<Pool*>(user);
+      ++p.calls;
+      p.most = std::max(p.most, n);
+      std::vector<std::thread> threads;
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint32_t w = p.order == 1 ? n - 1 - i : i;
+        if (p.order == 2)
+          threads.emplace_back(job, state, w);
+        else
+          job(state, w);
+      }
+      for (std::thread& t : threads) t.join();
+    }
+  };
+  for (const std::uint32_t flags : {0u, std::uint32_t{TN_DYNAMIC}})
+    for (const int order : {0, 1, 2}) {
+      Pool pool{.order = order};
+      const tn_workers workers{sizeof workers, 5, Pool::run, &pool};
+      tn_context_options options{sizeof options, 0, flags, &workers};
+      tn_context* made = nullptr;
+      REQUIRE_MESSAGE(tn_context_create(model.get(), &options, &made) == 0, tn_last_error());
+      const ContextPtr c(made);
+      CHECK(tn_context_threads(made) == 5);
+      CHECK(run_small(m, c) == one);
+      CHECK(pool.calls > 0);
+      CHECK(pool.most == 5);
+    }
+  tn_workers workers{sizeof workers, 2, Pool::run, nullptr};
+  const auto refused = [&](std::uint32_t threads) {
+    const tn_context_options options{sizeof options, threads, 0, &workers};
+    tn_context* made = nullptr;
+    return tn_context_create(model.get(), &options, &made) == TN_RT_ARGUMENT &&
+           std::string(tn_last_error()).find("workers") != std::string::npos;
+  };
+  CHECK(refused(2));
+  workers.workers = 0;
+  CHECK(refused(0));
+  workers.workers = 257;
+  CHECK(refused(0));
+  workers = {sizeof workers, 2, nullptr, nullptr};
+  CHECK(refused(0));
+  workers = {sizeof(std::size_t), 2, Pool::run, nullptr};
+  CHECK(refused(0));
+}
+
+TEST_CASE("runtime: parts taken as workers become free give the same bits") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const std::vector<float> one = run_small(m, model, 1);
+  for (std::uint32_t threads : {1u, 2u, 3u, 7u})
+    CHECK(run_small(m, model, threads, TN_DYNAMIC) == one);
 }
 
 TEST_CASE("runtime: says what a model is") {

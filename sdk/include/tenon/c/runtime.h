@@ -121,13 +121,29 @@ enum {
   TN_GUARD = 1u,  /* each data pool ends at a page that may not be touched; what lies between is
                      checked after each step */
   TN_POISON = 2u, /* data pools are filled with 0xFF bytes (NaN) before each run */
-  TN_PROFILE = 4u /* keep the time of each step: tn_step_times */
+  TN_PROFILE = 4u, /* keep the time of each step: tn_step_times */
+  TN_DYNAMIC = 8u  /* a step is cut into more parts than workers, and a worker takes the next one
+                      when it is free: for machines on which others run too. Else each worker has
+                      one part, which costs least when all CPUs are ours. Same results either way */
 };
+
+/* Threads of the caller's own. `run` calls job(state, w) once for every w < n, on any threads, in
+ * any order, at once or one after the other, and returns when all have returned. It is called
+ * within tn_run, on its thread, for each step that is worth sharing; n <= workers. It must not
+ * throw. A context uses it until it is freed. */
+typedef struct {
+  size_t struct_size;
+  uint32_t workers; /* 1 to 256: parts that may run at once, each with worker scratch of its own */
+  void (*run)(void* user, uint32_t n, void (*job)(void* state, uint32_t w), void* state);
+  void* user;
+} tn_workers;
 
 typedef struct {
   size_t struct_size;
   uint32_t threads; /* workers, the caller included; 0: one per CPU of this process; at most 256 */
   uint32_t flags;   /* TN_GUARD, ... */
+  const tn_workers* workers; /* null: threads of the context's own; else `threads` must be 0. What
+                                it points to is copied */
 } tn_context_options;
 
 /* Text of the last failure on this thread; "" before the first. Valid until the next call on this
@@ -164,6 +180,9 @@ TN_RT_API int tn_find_output(const tn_model*, const char* name, uint32_t* out);
 
 /* `options` may be null. Allocates exactly the planned pools, and worker scratch times the number
  * of workers. */
+/* With null options one worker: the caller. Own threads sleep between runs; within a run they wait
+ * for the next step awake, so that a step begins half a microsecond after the last has ended. Steps
+ * that are too small to share run on the caller alone. Results do not depend on the workers. */
 TN_RT_API int tn_context_create(tn_model*, const tn_context_options* options, tn_context** out);
 TN_RT_API void tn_context_free(tn_context*);
 TN_RT_API uint32_t tn_context_threads(const tn_context*);
