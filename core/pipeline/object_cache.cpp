@@ -9,6 +9,7 @@
 
 #include "core/support/files.h"
 #include "core/support/sha256.h"
+#include "tenon/ir.h"
 #include "tenon/text.h"
 
 namespace tenon {
@@ -48,13 +49,18 @@ std::optional<std::vector<std::byte>> ObjectCache::find(const std::string& key) 
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
-void ObjectCache::put(const std::string& key, std::span<const std::byte> object) const {
-  if (folder_.empty() || object.size() > limit_ / 2) return;
-  const Sha256 sha = sha256(object);
-  std::string text(magic);
-  text.append(reinterpret_cast<const char*>(sha.data()), sha.size());
-  text.append(reinterpret_cast<const char*>(object.data()), object.size());
-  if (DiskFiles().write(file_of(folder_, key), text)) evict();
+void ObjectCache::put(std::span<const Entry> entries) const {
+  if (folder_.empty()) return;
+  for (const Entry& e : entries) {
+    if (e.object.size() > limit_ / 2) continue;
+    const Sha256 sha = sha256(e.object);
+    const std::string_view parts[] = {magic,
+                                      {reinterpret_cast<const char*>(sha.data()), sha.size()},
+                                      {reinterpret_cast<const char*>(e.object.data()),
+                                       e.object.size()}};
+    if (!DiskFiles().write_parts(file_of(folder_, e.key), parts)) return;
+  }
+  evict();
 }
 
 void ObjectCache::evict() const {
@@ -82,21 +88,42 @@ void ObjectCache::evict() const {
   }
 }
 
-std::string object_key(std::span<const tir::Kernel* const> kernels, const TargetFacts& facts,
-                       std::string_view identity) {
-  Sha256Stream s;
-  const auto add = [&](std::string_view part) {
-    s.add(fmt::format("{}:", part.size()));
-    s.add(part);
-  };
-  add(identity);
-  for (const std::string* part : {&facts.with, &facts.triple, &facts.cpu, &facts.features})
-    add(*part);
-  add(fmt::format("{} {}", facts.vector_bytes, facts.vector_registers));
-  for (const tir::Kernel* k : kernels) add(print(*k));
-  std::string hex;
-  for (const std::uint8_t b : s.finish()) hex += fmt::format("{:02x}", b);
-  return hex;
+namespace {
+
+class Key {
+ public:
+  void add(std::string_view part) {
+    stream_.add(fmt::format("{}:", part.size()));
+    stream_.add(part);
+  }
+  std::string hex() { return sha256_hex(stream_.finish()); }
+
+ private:
+  Sha256Stream stream_;
+};
+
+}  // namespace
+
+std::vector<std::string> kernel_keys(std::span<const tir::Kernel* const> kernels,
+                                     const TargetFacts& facts, std::string_view identity) {
+  std::vector<std::string> out;
+  for (const tir::Kernel* k : kernels) {
+    Key key;
+    key.add(identity);
+    for (const std::string* part : {&facts.with, &facts.triple, &facts.cpu, &facts.features})
+      key.add(*part);
+    key.add(fmt::format("{} {}", facts.vector_bytes, facts.vector_registers));
+    key.add(print(*k));
+    out.push_back(key.hex());
+  }
+  return out;
+}
+
+std::string object_key(std::span<const std::string> kernel_keys) {
+  Key key;
+  key.add("linked");
+  for (const std::string& k : kernel_keys) key.add(k);
+  return key.hex();
 }
 
 }  // namespace tenon

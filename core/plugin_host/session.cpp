@@ -92,6 +92,7 @@ struct Session::Impl {
       slots;
   std::map<std::pair<std::uint32_t, std::string>, Diag>
       conflicts;  // ids that two loaded files offer
+  std::map<std::string, std::string> sha256_of_file;  // of those that were asked for
 
   template <class T>
   Slot<T>& slot() {
@@ -311,10 +312,17 @@ Result<Provenance> Session::provenance(std::uint32_t kind, std::string_view aske
   if (!row)
     return Diag{.code = 1012,
                 .what = fmt::format("no loaded {} is called '{}'", kinds_text(kind), id)};
-  auto bytes = DiskFiles().read(row->file);
-  if (!bytes) return bytes.errors();
+  const auto [hash, fresh] = impl_->sha256_of_file.try_emplace(row->file);
+  if (fresh) {  // a plugin has many passes
+    auto bytes = DiskFiles().read(row->file);
+    if (!bytes) {
+      impl_->sha256_of_file.erase(hash);
+      return bytes.errors();
+    }
+    hash->second = sha256_hex(sha256(*bytes));
+  }
   const tn_descriptor& d = row->candidate.descriptor;
-  return Provenance{id, d.id, d.version, row->file, sha256_hex(sha256(*bytes))};
+  return Provenance{id, d.id, d.version, row->file, hash->second};
 }
 
 const PluginIndex& Session::index() const { return impl_->index; }

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 
@@ -40,12 +42,22 @@ struct Descriptor {
   }
 };
 
-int write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+int write_all(int fd, std::span<const std::string_view> parts) {
+  std::vector<iovec> left;
+  for (const std::string_view p : parts)
+    if (!p.empty()) left.push_back({const_cast<char*>(p.data()), p.size()});
+  for (std::size_t at = 0; at < left.size();) {
+    const std::size_t most = std::min<std::size_t>(left.size() - at, IOV_MAX);
+    const ssize_t n = ::writev(fd, left.data() + at, static_cast<int>(most));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
+    for (auto written = static_cast<std::size_t>(n); written > 0;) {
+      const std::size_t k = std::min(written, left[at].iov_len);
+      left[at].iov_base = static_cast<char*>(left[at].iov_base) + k;
+      left[at].iov_len -= k;
+      written -= k;
+      if (left[at].iov_len == 0) ++at;
+    }
   }
   return 0;
 }
@@ -74,7 +86,8 @@ Result<std::string> DiskFiles::read(const std::string& path) const {
   return bytes;
 }
 
-Status DiskFiles::write(const std::string& given, std::string_view bytes) {
+Status DiskFiles::write_parts(const std::string& given,
+                              std::span<const std::string_view> parts) {
   std::error_code failed;
   // A link stays and what it names is replaced; what is no regular file is nobody's to replace.
   std::string path = given;
@@ -95,7 +108,7 @@ Status DiskFiles::write(const std::string& given, std::string_view bytes) {
   if (file.fd < 0) return unwritable(path, reason(errno));
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  int error = write_all(file.fd, bytes);
+  int error = write_all(file.fd, parts);
   if (!error && ::fchmod(file.fd, 0666 & ~mask) != 0) error = errno;
   if (!error && ::rename(temp.c_str(), path.c_str()) != 0) error = errno;
   if (!error) return {};

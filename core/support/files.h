@@ -3,6 +3,7 @@
 #ifndef TENON_CORE_SUPPORT_FILES_H
 #define TENON_CORE_SUPPORT_FILES_H
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,11 @@ class Files {
 class DiskFiles final : public Files {
  public:
   Result<std::string> read(const std::string& path) const override;
-  Status write(const std::string& path, std::string_view bytes) override;
+  Status write(const std::string& path, std::string_view bytes) override {
+    return write_parts(path, {&bytes, 1});
+  }
+  /// The same for bytes that stand in several places.
+  Status write_parts(const std::string& path, std::span<const std::string_view> parts);
   std::vector<std::string> list(const std::string& dir) const override;
   bool exists(const std::string& path) const override;
 };

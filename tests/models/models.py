@@ -9,7 +9,7 @@ malformed    ONNX files cut short, with flipped bytes, lying sizes, escaping pat
              no crash, no output folder
 start-up     `--version`, `validate`, `plugin list` do not load LLVM
 """
-import hashlib, json, os, pathlib, random, shutil, subprocess, sys
+import hashlib, json, os, pathlib, random, re, shutil, subprocess, sys
 
 import numpy as np
 import onnx
@@ -242,6 +242,21 @@ def start_up():
         entry.write_bytes(entry.read_bytes()[:-1])
     r = subprocess.run([TENON, "compile", SMALL, "-o", WORK / "cached"], capture_output=True, text=True, env=env)
     expect(r.returncode == 0 and "libLLVM" in r.stderr and (WORK / "cached/kernels.so").read_bytes() == made[0], "a damaged entry is compiled anew")
+    changed = WORK / "changed.tir"  # one kernel of it is new
+    changed.write_text(SMALL.read_text().replace("softmax(%22) {axis = 1}", "sigmoid(%22)"))
+    for cache in (env["TENON_CACHE_DIR"], ""):
+        r = subprocess.run([TENON, "compile", changed, "-o", WORK / "changed", "--timing"], capture_output=True, text=True, env=dict(os.environ, TENON_CACHE_DIR=cache))
+        expect(r.returncode == 0, f"changed model: {r.stderr}")
+        kernels, kept = (int(re.search(rf"target host.*  {what} (\d+)", r.stdout)[1]) for what in ("kernels", "kernels from the cache"))
+        expect(kernels > 1 and kept == (kernels - 1 if cache else 0), f"changed model: {kept} of {kernels} kernels from the cache '{cache}'")
+        made.append((WORK / "changed/kernels.so").read_bytes())
+    expect(made[2] == made[3] != made[0], "kernels from the cache are linked to other bytes than those compiled")
+    shutil.rmtree(WORK / "cache")
+    folders = [WORK / f"at-once-{i}" for i in range(4)]
+    both = [subprocess.Popen([TENON, "compile", m, "-o", f], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+            for f, m in zip(folders, (SMALL, changed, SMALL, changed))]
+    expect([p.wait() for p in both] == [0] * 4, "compilations at once that share a cache: one failed")
+    expect([(f / "kernels.so").read_bytes() for f in folders] == [made[0], made[2]] * 2, "compilations at once that share a cache: other bytes")
 
 
 WORK.mkdir(parents=True, exist_ok=True)

@@ -15,17 +15,55 @@ std::vector<std::byte> bytes_of(const std::string& s) {
   return {b.begin(), b.end()};
 }
 
-Result<std::vector<std::byte>> object_of(const Compilation& c, const TargetInfo& target,
-                                         std::span<const tir::Kernel* const> kernels,
-                                         const TargetFacts& facts, bool& found) {
-  if (!c.objects_on_disk || !target.identity) return target.compile(kernels, facts, c.threads);
-  const std::string key = object_key(kernels, facts, target.identity());
+struct Found {
+  bool object = false;       ///< the linked one: then nobody asked for its kernels
+  std::size_t kernels = 0;
+};
+
+/// Kernel by kernel: what no earlier compilation met is compiled, then all are linked.
+Result<ObjectBytes> linked(const Compilation& c, const TargetInfo& target,
+                           std::span<const tir::Kernel* const> kernels,
+                           std::span<const std::string> keys, const TargetFacts& facts,
+                           Found& found) {
+  std::vector<ObjectBytes> objects(kernels.size());
+  std::vector<const tir::Kernel*> fresh;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (auto object = c.objects_on_disk->find(keys[i])) {
+      objects[i] = *std::move(object);
+      continue;
+    }
+    fresh.push_back(kernels[i]);
+    places.push_back(i);
+  }
+  found.kernels = kernels.size() - fresh.size();
+  if (!fresh.empty()) {
+    auto made = target.objects(fresh, facts, c.threads);
+    if (!made) return made.errors();
+    std::vector<ObjectCache::Entry> entries;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      ObjectBytes& object = objects[places[i]] = std::move((*made)[i]);
+      entries.push_back({keys[places[i]], object});
+    }
+    c.objects_on_disk->put(entries);
+  }
+  return target.link(objects, facts);
+}
+
+Result<ObjectBytes> object_of(const Compilation& c, const TargetInfo& target,
+                              std::span<const tir::Kernel* const> kernels, const TargetFacts& facts,
+                              Found& found) {
+  if (!c.objects_on_disk || !c.objects_on_disk->keeps() || !target.identity)
+    return target.compile(kernels, facts, c.threads);
+  const std::vector<std::string> keys = kernel_keys(kernels, facts, target.identity());
+  const std::string key = object_key(keys);
   if (auto object = c.objects_on_disk->find(key)) {
-    found = true;
+    found.object = true;
     return *std::move(object);
   }
-  auto object = target.compile(kernels, facts, c.threads);
-  if (object) c.objects_on_disk->put(key, *object);
+  auto object = target.objects ? linked(c, target, kernels, keys, facts, found)
+                               : target.compile(kernels, facts, c.threads);
+  if (object) c.objects_on_disk->put(std::vector<ObjectCache::Entry>{{key, *object}});
   return object;
 }
 
@@ -39,10 +77,11 @@ Status compile_kernels(Compilation& c) {
     if (!info) return info.errors();
     TimedScope timed(c.timing, "target " + id);
     timed.count("kernels", static_cast<std::int64_t>(kernels.size()));
-    bool found = false;
+    Found found;
     auto object = object_of(c, **info, kernels, facts, found);
     if (!object) return object.errors();
-    timed.count("from the cache", found);
+    timed.count("objects from the cache", found.object);
+    timed.count("kernels from the cache", static_cast<std::int64_t>(found.kernels));
     const std::string file =
         by_target.size() == 1 ? (*info)->object_name : id + "." + (*info)->object_name;
     c.files[file] = std::move(*object);

@@ -13,16 +13,13 @@
 
 namespace tenon::llvm_target {
 
-using ObjectBytes = std::vector<std::byte>;
-
 /// TN6104 when LLVM does not know the triple.
 Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const TargetFacts& facts);
 /// Runs the four passes and writes the object. `m` was made by emit().
 Result<ObjectBytes> compile_module(llvm::Module& m, llvm::TargetMachine& machine);
 /// Links the objects, in their order, to one shared object called `soname`. LLD has global state:
 /// calls queue.
-Result<std::vector<std::byte>> link_shared(const std::vector<ObjectBytes>& objects,
-                                           const std::string& soname);
+Result<ObjectBytes> link_shared(std::span<const ObjectBytes> objects, const std::string& soname);
 
 }  // namespace tenon::llvm_target
 

@@ -60,8 +60,8 @@ Result<std::vector<ObjectBytes>> compile_all(std::span<const tir::Kernel* const>
   return objects;
 }
 
-Result<std::vector<std::byte>> compile(std::span<const tir::Kernel* const> kernels,
-                                       const TargetFacts& facts, unsigned threads) {
+Result<std::vector<ObjectBytes>> objects_of(std::span<const tir::Kernel* const> kernels,
+                                            const TargetFacts& facts, unsigned threads) {
   std::set<std::string_view> symbols;
   for (const tir::Kernel* k : kernels)
     if (!symbols.insert(k->symbol).second)
@@ -70,22 +70,24 @@ Result<std::vector<std::byte>> compile(std::span<const tir::Kernel* const> kerne
                   .fix =
                       "report it to the lowering's author with the kernels (`--print-after "
                       "lower`)"};
-  auto objects = compile_all(kernels, facts, threads);
-  if (!objects) return objects.errors();
-  if (objects->empty()) {
-    // An empty artefact still has its object; LLD wants some input.
-    auto machine = make_machine(facts);
-    if (!machine) return machine.errors();
-    llvm::LLVMContext context;
-    llvm::Module none("none", context);
-    auto o = compile_module(none, **machine);
-    if (!o) return o.errors();
-    objects->push_back(std::move(*o));
-  }
-  return link_shared(*objects, "kernels.so");
+  return compile_all(kernels, facts, threads);
+}
+
+Result<ObjectBytes> link(std::span<const ObjectBytes> objects, const TargetFacts& facts) {
+  if (!objects.empty()) return link_shared(objects, "kernels.so");
+  // An empty artefact still has its object; LLD wants some input.
+  auto machine = make_machine(facts);
+  if (!machine) return machine.errors();
+  llvm::LLVMContext context;
+  llvm::Module none("none", context);
+  auto o = compile_module(none, **machine);
+  if (!o) return o.errors();
+  return link_shared(std::span(&*o, 1), "kernels.so");
 }
 
 }  // namespace
 }  // namespace tenon::llvm_target
 
-extern "C" tenon::llvm_target::CompileFn tenon_llvm_impl() { return &tenon::llvm_target::compile; }
+extern "C" tenon::llvm_target::Implementation tenon_llvm_impl() {
+  return {&tenon::llvm_target::objects_of, &tenon::llvm_target::link};
+}

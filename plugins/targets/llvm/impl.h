@@ -13,12 +13,15 @@
 
 namespace tenon::llvm_target {
 
-using CompileFn = Result<std::vector<std::byte>> (*)(std::span<const tir::Kernel* const>,
-                                                     const TargetFacts&, unsigned);
+struct Implementation {
+  Result<std::vector<ObjectBytes>> (*objects)(std::span<const tir::Kernel* const>,
+                                              const TargetFacts&, unsigned threads);
+  Result<ObjectBytes> (*link)(std::span<const ObjectBytes>, const TargetFacts&);
+};
 
 }  // namespace tenon::llvm_target
 
 /// The one symbol that the implementation exports.
-extern "C" TN_EXPORT tenon::llvm_target::CompileFn tenon_llvm_impl();
+extern "C" TN_EXPORT tenon::llvm_target::Implementation tenon_llvm_impl();
 
 #endif

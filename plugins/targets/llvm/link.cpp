@@ -43,8 +43,7 @@ Diag cannot(std::string what) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> link_shared(const std::vector<ObjectBytes>& objects,
-                                           const std::string& soname) {
+Result<ObjectBytes> link_shared(std::span<const ObjectBytes> objects, const std::string& soname) {
   static std::mutex one_at_a_time;
   static bool can_run = true;
   const std::lock_guard lock(one_at_a_time);

@@ -52,12 +52,33 @@ std::string identity() {
          tenon::implementation_identity(reinterpret_cast<const void*>(&facts), implementation);
 }
 
-tenon::Result<std::vector<std::byte>> compile(std::span<const tenon::tir::Kernel* const> kernels,
-                                              const tenon::TargetFacts& f, unsigned threads) {
+tenon::Result<target::Implementation> llvm() {
   auto entry = tenon::load_implementation(reinterpret_cast<const void*>(&facts), implementation,
                                           "tenon_llvm_impl", "install LLVM 19 (libllvm19)");
   if (!entry) return entry.errors();
-  return reinterpret_cast<decltype(&tenon_llvm_impl)>(*entry)()(kernels, f, threads);
+  return reinterpret_cast<decltype(&tenon_llvm_impl)>(*entry)();
+}
+
+tenon::Result<std::vector<tenon::ObjectBytes>> objects(
+    std::span<const tenon::tir::Kernel* const> kernels, const tenon::TargetFacts& f,
+    unsigned threads) {
+  const auto impl = llvm();
+  if (!impl) return impl.errors();
+  return impl->objects(kernels, f, threads);
+}
+
+tenon::Result<tenon::ObjectBytes> link(std::span<const tenon::ObjectBytes> objects,
+                                       const tenon::TargetFacts& f) {
+  const auto impl = llvm();
+  if (!impl) return impl.errors();
+  return impl->link(objects, f);
+}
+
+tenon::Result<tenon::ObjectBytes> compile(std::span<const tenon::tir::Kernel* const> kernels,
+                                          const tenon::TargetFacts& f, unsigned threads) {
+  const auto made = objects(kernels, f, threads);
+  if (!made) return made.errors();
+  return link(*made, f);
 }
 
 void describe(tenon::Registration& r) {
@@ -67,6 +88,8 @@ void describe(tenon::Registration& r) {
       .options = tenon::option_rows<LlvmOptions>(),
       .facts = facts,
       .compile = compile,
+      .objects = objects,
+      .link = link,
       .object_name = "kernels.so",
       .identity = identity});
 }

@@ -23,6 +23,8 @@ struct TargetFacts {
   bool operator==(const TargetFacts&) const = default;
 };
 
+using ObjectBytes = std::vector<std::byte>;
+
 struct TargetInfo {
   std::string id;  ///< tenon.llvm
   std::string doc;
@@ -31,8 +33,14 @@ struct TargetInfo {
   Result<TargetFacts> (*facts)(std::string_view name, const OptionValues&) = nullptr;
   /// One linked object that exports each kernel's symbol. Same input, same bytes, for any
   /// `threads`.
-  Result<std::vector<std::byte>> (*compile)(std::span<const tir::Kernel* const>, const TargetFacts&,
-                                            unsigned threads) = nullptr;
+  Result<ObjectBytes> (*compile)(std::span<const tir::Kernel* const>, const TargetFacts&,
+                                 unsigned threads) = nullptr;
+  /// The same in two steps, where a target has them: an object per kernel, which depends on that
+  /// kernel and the facts alone, and all of them linked. Then a model that was changed compiles
+  /// only the kernels that are new. Both or neither.
+  Result<std::vector<ObjectBytes>> (*objects)(std::span<const tir::Kernel* const>,
+                                              const TargetFacts&, unsigned threads) = nullptr;
+  Result<ObjectBytes> (*link)(std::span<const ObjectBytes>, const TargetFacts&) = nullptr;
   std::string object_name;  ///< file name in the artefact: "kernels.so"
   /// Names what an object depends on beside kernels and facts: versions of the plugin, of the
   /// compiler behind it. With it objects are kept from one compilation to the next; null: never.
