@@ -37,11 +37,12 @@ Status run(Module& m, PassContext& ctx) {
     const OpDef& def = m.ops()[n.op];
     if (!def.compute || def.effect) return {};
     std::uint64_t in = 0, out = 0;
-    std::vector<Tensor> operands;
+    std::vector<Constant> operands;
     for (Value v : n.operands) {
       Constant c = constant_of(v);
       if (!c) return {};
       in += c->bytes.size();
+      operands.push_back(std::move(c));
     }
     for (const NodeResult& r : n.results) {
       if (!r.type.is_static()) return {};
@@ -51,18 +52,13 @@ Status run(Module& m, PassContext& ctx) {
     const auto compute = compute_of(m, n);
     if (!compute || evaluation_work(*compute) > static_cast<std::uint64_t>(options.max_work))
       return {};
-    for (Value v : n.operands) {
-      Constant c = constant_of(v);
-      operands.push_back({c->type, c->bytes});
-    }
-    auto values = evaluate(m, n, operands);
+    auto values = evaluate(m, n, operands, {.threads = ctx.threads()});
     if (!values) {
       errors.insert(errors.end(), values.errors().begin(), values.errors().end());
       return {};
     }
     std::vector<Value> made;
-    for (Tensor& t : *values)
-      made.push_back(b.constant(make_constant(t.type, std::move(t.bytes)), n.loc));
+    for (Constant& c : *values) made.push_back(b.constant(std::move(c), n.loc));
     ++folded;
     return made;
   };

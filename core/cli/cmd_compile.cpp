@@ -178,9 +178,7 @@ int run(Context& ctx, const Args& a) {
   if (a.timing) say(render_timing(c.timing));
   if (!a.stop_after.empty()) return 0;
   ArtefactFiles files = c.files;
-  const std::string provenance = provenance_json(c);
-  const auto bytes = std::as_bytes(std::span(provenance.data(), provenance.size()));
-  files["provenance.json"].assign(bytes.begin(), bytes.end());
+  files["provenance.json"] = FileBytes(provenance_json(c));
   if (a.check && check_artefact(ctx, a, files) != 0) return ctx.exit_code;
   if (a.out.empty()) return 0;
   if (Status s = write_artefact(a.out, files); !s) return ctx.report(s.errors());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "core/eval/program.h"
 #include "tenon/diag.h"
@@ -20,6 +21,9 @@ using te::ExprId;
 /// Fewer output elements than this and a longer reduction: the lanes extend over the reduction
 /// instead.
 constexpr std::int64_t few_outputs = 64;
+
+/// Points of a stage that keep a thread busy for many times what starting it costs.
+constexpr double worth_a_thread = 1 << 18;
 
 std::int64_t count_of(const std::vector<te::Axis>& axes) {
   std::int64_t n = 1;
@@ -42,8 +46,34 @@ class StageRun {
       if (c.exprs[id].kind == te::Kind::reduce) reduce_ = id;
   }
 
-  std::string run() {
+  std::string run(unsigned threads) {
     if (outputs_ == 0) return "";
+    const auto blocks = (outputs_ + static_cast<std::int64_t>(block) - 1) /
+                        static_cast<std::int64_t>(block);
+    const std::int64_t most = std::min<std::int64_t>(
+        blocks, static_cast<std::int64_t>(
+                    static_cast<double>(outputs_) * static_cast<double>(std::max<std::int64_t>(
+                                                        points_, 1)) / worth_a_thread));
+    const std::int64_t parts = std::clamp<std::int64_t>(most, 1, threads);
+    if (parts == 1) return range(0, outputs_);
+    std::vector<std::string> failed(static_cast<std::size_t>(parts));
+    std::vector<std::jthread> helpers;
+    const auto part = [&](std::int64_t k) {  // whole blocks
+      const auto at = [&](std::int64_t p) {
+        return std::min(outputs_, blocks * p / parts * static_cast<std::int64_t>(block));
+      };
+      failed[static_cast<std::size_t>(k)] = StageRun(c_, s_, m_, out_).range(at(k), at(k + 1));
+    };
+    for (std::int64_t k = 1; k < parts; ++k) helpers.emplace_back([&, k] { part(k); });
+    part(0);
+    helpers.clear();  // joins
+    for (std::string& why : failed)
+      if (!why.empty()) return std::move(why);
+    return "";
+  }
+
+ private:
+  std::string range(std::int64_t begin, std::int64_t end) {
     const auto lanes = static_cast<std::size_t>(std::min<std::int64_t>(outputs_, block));
     outer_.emplace(c_, s_, s_.value, 0, s_.axes.size(), reduce_, lanes);
     across_ = reduce_ != te::none && outputs_ < few_outputs && points_ > outputs_;
@@ -56,13 +86,12 @@ class StageRun {
                      !across_ && c_.exprs[reduce_].fold == te::Fold::sum);
     }
     if (std::string why = error(); !why.empty()) return why;
-    for (std::int64_t at = 0; at < outputs_; at += static_cast<std::int64_t>(lanes))
+    for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(lanes))
       one_block(at, static_cast<std::size_t>(
-                        std::min<std::int64_t>(outputs_ - at, static_cast<std::int64_t>(lanes))));
+                        std::min<std::int64_t>(end - at, static_cast<std::int64_t>(lanes))));
     return error();
   }
 
- private:
   const std::string& error() const {
     return outer_->error().empty() && inner_ ? inner_->error() : outer_->error();
   }
@@ -179,7 +208,7 @@ std::uint64_t scratch_bytes(const te::Compute& c) {
 }
 
 std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
-                std::span<std::byte* const> outputs) {
+                std::span<std::byte* const> outputs, unsigned threads) {
   const std::size_t n_tensors = c.inputs.size() + c.stages.size();
   Memory memory(n_tensors, nullptr);
   std::vector<std::vector<std::byte>> own(n_tensors);
@@ -202,7 +231,7 @@ std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
     if (!is_output || narrowed) own[t].resize(bytes_for(t));
     std::byte* registers = own[t].empty() ? out : own[t].data();
     memory[t] = registers;
-    if (std::string why = StageRun(c, stage, memory, registers).run(); !why.empty())
+    if (std::string why = StageRun(c, stage, memory, registers).run(threads); !why.empty())
       return fmt::format("stage `{}`: {}", stage.name, why);
     if (is_output && narrowed)
       pack(stage.dtype, registers, out, *elements(TensorType(stage.dtype, stage.shape())));
@@ -231,7 +260,7 @@ std::uint64_t evaluation_work(const te::Compute& c) {
 
 void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs,
               std::span<std::byte* const> outputs) {
-  if (std::string why = eval::run(c, inputs, outputs); !why.empty()) TENON_BUG(why);
+  if (std::string why = eval::run(c, inputs, outputs, 1); !why.empty()) TENON_BUG(why);
 }
 
 }  // namespace tenon

@@ -12,8 +12,9 @@
 namespace tenon::eval {
 
 /// As evaluate(Compute); what went wrong (an index out of bounds), or empty. `c` passes te::check.
+/// With several threads, no output is the memory of an input.
 std::string run(const te::Compute& c, std::span<const std::byte* const> inputs,
-                std::span<std::byte* const> outputs);
+                std::span<std::byte* const> outputs, unsigned threads);
 
 /// Bytes that run() takes besides inputs and outputs, when nothing is freed early. Saturates.
 std::uint64_t scratch_bytes(const te::Compute& c);

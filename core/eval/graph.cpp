@@ -198,23 +198,23 @@ class Run {
       in.push_back(operands[k].bytes);
     }
     if (Status s = check_memory(c, n); !s) return s.errors();
-    std::vector<Tensor> results;
+    Helds results;
     std::vector<std::byte*> out;
     for (std::uint32_t k = 0; k < n.results.size(); ++k) {
       const TensorType& t = n.results[k].type;
       if (!byte_size(t) || byte_size(t) != byte_size(c.output_type(k)))
         return mismatch("result", k, t, c.output_type(k));
-      results.push_back({t, std::vector<std::byte>(*byte_size(t))});
+      // Not filled first: every element is written, and large results cost their memory's time.
+      const auto memory = std::make_shared_for_overwrite<std::byte[]>(*byte_size(t));
+      results.push_back({t, memory.get(), memory});
+      out.push_back(memory.get());
     }
-    for (Tensor& t : results) out.push_back(t.bytes.data());
-    if (std::string why = eval::run(c, in, out); !why.empty())
+    if (std::string why = eval::run(c, in, out, options_.threads); !why.empty())
       return Diag{.code = 3122,
                   .loc = n.loc,
                   .what = std::move(why),
                   .fix = "the compute description reads out of bounds"};
-    Helds held;
-    for (Tensor& t : results) held.push_back(hold(std::move(t)));
-    return held;
+    return results;
   }
 
   Status check_memory(const te::Compute& c, const Node& n) const {
@@ -301,6 +301,19 @@ Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,
   if (!results) return results.errors();
   std::vector<Tensor> out;
   for (const Held& h : *results) out.push_back(copy_of(h));
+  return out;
+}
+
+Result<std::vector<Constant>> evaluate(const Module& m, const Node& n,
+                                       std::span<const Constant> operands,
+                                       const EvalOptions& options) {
+  Helds held;
+  for (const Constant& c : operands) held.push_back(hold(c));
+  auto results = Run(m, options).apply(n, std::move(held), nullptr, 0);
+  if (!results) return results.errors();
+  std::vector<Constant> out;
+  for (Held& h : *results)
+    out.push_back(make_constant(h.type, {h.bytes, *byte_size(h.type)}, std::move(h.owner)));
   return out;
 }
 

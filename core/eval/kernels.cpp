@@ -369,18 +369,31 @@ void with_word(std::size_t width, F f) {
 }
 }  // namespace
 
+namespace {
+/// `in` may stand at any address.
+template <class T>
+T word_at(const void* in, std::int64_t index) {
+  T v;
+  std::memcpy(&v, static_cast<const std::byte*>(in) + index * static_cast<std::int64_t>(sizeof v),
+              sizeof v);
+  return v;
+}
+}  // namespace
+
 void copy_strided(std::size_t width, void* out, const void* in, std::int64_t stride,
                   std::size_t n) {
+  if (stride == 1) {
+    std::memcpy(out, in, n * width);
+    return;
+  }
   with_word(width, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* __restrict r = static_cast<T*>(out);
-    const T* __restrict x = static_cast<const T*>(in);
-    if (stride == 1)
-      std::memcpy(r, x, n * sizeof(T));
-    else if (stride == 0)
-      std::fill_n(r, n, *x);
+    if (stride == 0)
+      std::fill_n(r, n, word_at<T>(in, 0));
     else
-      for (std::size_t i = 0; i < n; ++i) r[i] = x[static_cast<std::int64_t>(i) * stride];
+      for (std::size_t i = 0; i < n; ++i)
+        r[i] = word_at<T>(in, static_cast<std::int64_t>(i) * stride);
   });
 }
 
@@ -389,8 +402,7 @@ void copy_gather(std::size_t width, void* out, const void* in, const std::int64_
   with_word(width, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* __restrict r = static_cast<T*>(out);
-    const T* __restrict x = static_cast<const T*>(in);
-    for (std::size_t i = 0; i < n; ++i) r[i] = x[offsets[i]];
+    for (std::size_t i = 0; i < n; ++i) r[i] = word_at<T>(in, offsets[i]);
   });
 }
 

@@ -301,8 +301,9 @@ void Program::load_summed(Step& s, const Memory& m) {
   const std::int64_t start = base(s);
   if (s.what == What::load && s.terms.empty()) {  // checked when compiled
     const std::byte* from = m[s.n] + start * width;
-    if (s.lanes.contiguous())
-      dst.data = from + s.lanes.first() * width;
+    const std::byte* first = from + (s.lanes.contiguous() ? s.lanes.first() * width : 0);
+    if (s.lanes.contiguous() && reinterpret_cast<std::uintptr_t>(first) % s.width == 0)
+      dst.data = first;
     else
       s.lanes.copy(s.width, dst.own.get(), from);
     return;

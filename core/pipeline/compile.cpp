@@ -122,8 +122,10 @@ Status write_artefact(const std::string& folder, const ArtefactFiles& files) {
   fs::remove_all(fresh, ec);
   DiskFiles disk;
   for (const auto& [name, bytes] : files) {
-    Status s = disk.write((fresh / name).string(),
-                          {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    std::vector<std::string_view> parts;
+    for (const FileBytes::Part& p : bytes.parts())
+      parts.emplace_back(reinterpret_cast<const char*>(p.bytes.data()), p.bytes.size());
+    Status s = disk.write_parts((fresh / name).string(), parts);
     if (s) continue;
     fs::remove_all(fresh, ec);
     return s;

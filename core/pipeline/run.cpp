@@ -23,6 +23,7 @@ class Context final : public PassContext {
   /// `c` may be null: a pass on its own.
   Context(const OptionValues& options, Diags* reports, TimedScope* timed, Compilation* c)
       : options_(options), reports_(reports), timed_(timed), compilation_(c) {}
+  unsigned threads() const override { return compilation_ ? compilation_->threads : 1; }
   const OptionValues& options() const override { return options_; }
   void report(Diag d) override {
     if (d.severity == Severity::error)

@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include "tenon/executor.h"
 
 namespace tenon {
 
-Result<std::vector<std::byte>> constants_image(const ExecProgram& p, std::uint32_t i) {
+Result<FileBytes> constants_image(const ExecProgram& p, std::uint32_t i) {
   const ExecPool& pool = p.pools[i];
-  std::vector<std::byte> out(pool.kind == ExecPool::Kind::constants ? pool.bytes : 0);
+  std::vector<const ExecConstant*> inside;
   for (const ExecConstant& c : p.constants) {
     if (c.pool != i) continue;
     const std::uint64_t n = c.data->bytes.size();
@@ -19,10 +19,20 @@ Result<std::vector<std::byte>> constants_image(const ExecProgram& p, std::uint32
           .code = 9062,
           .what = fmt::format("a constant of {} bytes at {} passes the {} bytes of pool '{}'", n,
                               c.offset, pool.bytes, pool.id)};
-    if (n == 0) continue;
-    out.resize(std::max<std::uint64_t>(out.size(), c.offset + n));
-    std::memcpy(out.data() + c.offset, c.data->bytes.data(), n);
+    if (n > 0) inside.push_back(&c);
   }
+  std::ranges::stable_sort(inside, {}, &ExecConstant::offset);
+  FileBytes out;
+  for (const ExecConstant* c : inside) {
+    if (c->offset < out.size())
+      return Diag{.code = 9062,
+                  .what = fmt::format("a constant at {} of pool '{}' begins before the end of "
+                                      "another one at {}",
+                                      c->offset, pool.id, out.size())};
+    out.extend(c->offset);
+    out.add({c->data->bytes, c->data});
+  }
+  if (pool.kind == ExecPool::Kind::constants) out.extend(pool.bytes);
   return out;
 }
 

@@ -1,19 +1,16 @@
 // Where the bytes of each value are: see timeline.h.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "core/storage/timeline.h"
 
 namespace tenon {
 namespace {
 
-struct HashOfSha {
-  std::size_t operator()(const std::array<std::uint8_t, 32>& sha) const {
-    std::size_t h = 0;
-    std::memcpy(&h, sha.data(), sizeof h);
-    return h;
-  }
+struct HashOfBytes {
+  std::size_t operator()(const ConstantData* c) const { return c->hash[0]; }
+};
+struct SameBytes {
+  bool operator()(const ConstantData* a, const ConstantData* b) const { return same_bytes(*a, *b); }
 };
 
 class Homes {
@@ -150,7 +147,7 @@ class Homes {
         for (Value v : n->operands) read[v.id()] = true;
       }
     }
-    std::unordered_map<std::array<std::uint8_t, 32>, ValueId, HashOfSha> first;
+    std::unordered_map<const ConstantData*, ValueId, HashOfBytes, SameBytes> first;
     for (const TimelineBody& b : t_.bodies) {
       for (const Node* n : b.body->nodes) {
         if (n->op != node::constant) continue;
@@ -160,7 +157,7 @@ class Homes {
           homes_[id].kind = ValueHome::Kind::unused;
           continue;
         }
-        const auto [it, fresh] = first.emplace((*n->attrs.get<Constant>("value"))->sha256, id);
+        const auto [it, fresh] = first.emplace(n->attrs.get<Constant>("value")->get(), id);
         if (!fresh) same_as_[id] = it->second;
       }
     }

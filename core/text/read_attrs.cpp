@@ -70,7 +70,7 @@ Constant read_blob(Reader& r, const ReadContext& ctx, const TensorType& type, co
   if ((*found)->type == type) return *found;
   if (byte_size(type) != bytes)
     r.fail(first, code::blob, fmt::format("{} bytes are not a constant of this type", bytes));
-  return make_constant(type, (*found)->bytes);
+  return make_constant(type, (*found)->bytes, *found);
 }
 
 Constant read_constant(Reader& r, const ReadContext& ctx) {

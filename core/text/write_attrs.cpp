@@ -43,7 +43,7 @@ void put_constant(std::string& out, const Constant& c, const Symbols& symbols, B
     out += "]";
     return;
   }
-  const std::string hash = sha256_hex(c->sha256);
+  const std::string hash = sha256_of(*c);
   out += fmt::format(" blob sha256:{} bytes:{}", hash, c->bytes.size());
   if (blobs != nullptr) blobs->try_emplace(hash, c);
 }

@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include <cstring>
-
 #include "tests/support/artefact.h"
 #include "tests/support/registration.h"
 
@@ -17,9 +15,7 @@ const ExecutorInfo& aot_executor() {
 
 ArtefactFiles aot_files(const ExecProgram& p, const std::string& kernels, const std::string& name) {
   ArtefactFiles out;
-  auto& text = out["kernels.c"];
-  text.resize(kernels.size());
-  if (!kernels.empty()) std::memcpy(text.data(), kernels.data(), kernels.size());
+  out["kernels.c"] = FileBytes(kernels);
   OptionValues options;
   if (!name.empty()) options.push_back({.key = "name", .items = {name}});
   const Module none{nullptr};
@@ -34,7 +30,8 @@ AotModel::AotModel(const ArtefactFiles& files, const std::string& name, const st
   const TempDir dir;
   for (const char* file : {"model.c", "model.h"}) {
     REQUIRE(files.contains(file));
-    write_file(dir.path() / file, files.at(file).data(), files.at(file).size());
+    const std::vector<std::byte> bytes = files.at(file).joined();
+    write_file(dir.path() / file, bytes.data(), bytes.size());
   }
   object_ = load_c(compiler, {(dir.path() / "model.c").string()}, flags);
   run_ = reinterpret_cast<decltype(run_)>(dlsym(object_.get(), ("tenon_" + name + "_run").c_str()));

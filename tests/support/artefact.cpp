@@ -55,8 +55,10 @@ std::string read_text(const std::filesystem::path& path) {
 
 void write_artefact(const std::filesystem::path& folder, const ExecProgram& p,
                     const std::vector<tir::Kernel>& kernels) {
-  for (const auto& [name, bytes] : emit_files(p))
+  for (const auto& [name, content] : emit_files(p)) {
+    const std::vector<std::byte> bytes = content.joined();
     write_file(folder / name, bytes.data(), bytes.size());
+  }
   const auto object = compile_object(kernels, llvm_facts());
   REQUIRE(object);
   write_file(folder / "kernels.so", object->data(), object->size());

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 
 #include "tests/support/aot_model.h"
@@ -27,14 +26,17 @@ ExecStep copy(ArgPlace from, ArgPlace to) {
 }
 
 std::string text_of(const ArtefactFiles& files, const char* name) {
-  const auto& bytes = files.at(name);
+  const auto bytes = files.at(name).joined();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 /// `command` on files written to a folder of their own; its exit code.
 int shell(const ArtefactFiles& files, const std::string& command) {
   const TempDir dir;
-  for (const auto& [name, bytes] : files) write_file(dir.path() / name, bytes.data(), bytes.size());
+  for (const auto& [name, content] : files) {
+    const auto bytes = content.joined();
+    write_file(dir.path() / name, bytes.data(), bytes.size());
+  }
   return std::system(
       fmt::format("cd {} && {} 2>{}", dir.path().string(), command, "/dev/null").c_str());
 }
@@ -203,8 +205,7 @@ TEST_CASE("aot: any names make C and C++; two models live in one program") {
                      {"b.h", b.at("model.h")},
                      {"a.c", a.at("model.c")},
                      {"b.c", b.at("model.c")}};
-  both["main.c"].resize(main.size());
-  std::memcpy(both["main.c"].data(), main.data(), main.size());
+  both["main.c"] = FileBytes(main);
   CHECK(shell(both, fmt::format("sed -i 's/model.h/a.h/' a.c && sed -i 's/model.h/b.h/' b.c && gcc "
                                 "{} *.c -o both && ./both",
                                 strict)) == 0);
@@ -220,8 +221,7 @@ TEST_CASE("aot: the step that runs is there to see, when asked for") {
       "y[1024];\n"
       "int main(void) {\n  const tenon_small_inputs in = {x};\n  tenon_small_outputs out = {y};\n"
       "  return tenon_small_run(&in, &out) == 0 && tenon_step == 0 ? 0 : 1;\n}\n";
-  files["main.c"].resize(main.size());
-  std::memcpy(files["main.c"].data(), main.data(), main.size());
+  files["main.c"] = FileBytes(main);
   CHECK(shell(files, fmt::format("gcc {} -DTENON_STEP_TRACE *.c -o m && ./m", strict)) == 0);
 }
 

@@ -257,3 +257,40 @@ TEST_CASE("graph: a compute function that reads out of bounds is an error, not a
     CHECK(r.errors()[0].code == 3122);
   }
 }
+
+TEST_CASE("graph: constants at odd addresses, on several threads, give the same bits") {
+  const std::int64_t rows = 700, columns = 800;  // many blocks, so that threads share them
+  const TensorType matrix(DType::f32, Shape{rows, columns}), row(DType::f32, Shape{columns});
+  std::vector<float> numbers(static_cast<std::size_t>(rows * columns));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(i * 2654435761u % 1000) / 7.0f;
+  const auto bytes = std::as_bytes(std::span(numbers));
+  const auto shifted = std::make_shared<std::vector<std::byte>>(bytes.size() + 1);
+  std::ranges::copy(bytes, shifted->begin() + 1);
+  const Constant even = make_constant<float>(matrix, std::span<const float>(numbers)),
+                 odd = make_constant(matrix, std::span(*shifted).subspan(1), shifted);
+  CHECK(same_constant(even, odd));
+  const auto scale = make_constant<float>(row, std::span<const float>(numbers).first(800));
+  Graph g;
+  std::vector<const Node*> nodes;
+  g.function("main", [&](Builder& b, Value x) -> std::vector<Value> {
+    const Value m = b.constant(even), s = b.constant(scale);
+    for (const Value v : {b.make("mul", {m, s}), b.make("transpose", {m}, {{"perm", Shape{1, 0}}}),
+                          b.make("reduce_sum", {m}, {{"axes", Shape{0}}, {"keepdims", false}}),
+                          b.make("reduce_sum", {m}, {{"axes", Shape{0, 1}}, {"keepdims", false}})})
+      nodes.push_back(v.node);
+    return {x};
+  });
+  for (const Node* n : nodes) {
+    std::vector<Constant> operands{even};
+    if (n->operands.size() > 1) operands.push_back(scale);
+    const auto want = evaluate(g.m, *n, operands);
+    REQUIRE(want);
+    operands[0] = odd;
+    for (const unsigned threads : {1u, 2u, 5u}) {
+      const auto got = evaluate(g.m, *n, operands, {.threads = threads});
+      REQUIRE(got);
+      CHECK(same_constant((*got)[0], (*want)[0]));
+    }
+  }
+}

@@ -85,8 +85,10 @@ TEST_CASE("runtime: a failing kernel stops the run with its code; the context ru
       folders;  // one each: a loaded object must not change under the process
   const auto write = [&](const ExecProgram& p) {
     const auto& folder = folders.emplace_back(std::make_unique<TempDir>())->path();
-    for (const auto& [name, bytes] : emit_files(p))
+    for (const auto& [name, content] : emit_files(p)) {
+      const std::vector<std::byte> bytes = content.joined();
       write_file(folder / name, bytes.data(), bytes.size());
+    }
     write_file(folder / "kernels.so", object.data(), object.size());
     seal(folder);
     return folder;

@@ -10,11 +10,6 @@
 namespace tenon {
 namespace {
 
-std::vector<std::byte> bytes_of(const std::string& s) {
-  const auto b = std::as_bytes(std::span(s.data(), s.size()));
-  return {b.begin(), b.end()};
-}
-
 struct Found {
   bool object = false;       ///< the linked one: then nobody asked for its kernels
   std::size_t kernels = 0;
@@ -109,9 +104,9 @@ Status step_emit(Compilation& c, const Step& step) {
     return s;
   auto metadata = metadata_json(c.module, input->request, *c.module.plan);
   if (!metadata) return metadata.errors();
-  c.files["metadata.json"] = bytes_of(*metadata);
-  c.files["request.json"] = bytes_of(to_json(input->request));
-  c.files["plan.json"] = bytes_of(to_json(*c.module.plan, input->request));
+  c.files["metadata.json"] = FileBytes(*std::move(metadata));
+  c.files["request.json"] = FileBytes(to_json(input->request));
+  c.files["plan.json"] = FileBytes(to_json(*c.module.plan, input->request));
   return {};
 }
 

@@ -22,12 +22,6 @@ struct AotOptions {
   }
 };
 
-std::vector<std::byte> bytes_of(const std::string& s) {
-  std::vector<std::byte> out(s.size());
-  if (!s.empty()) std::memcpy(out.data(), s.data(), s.size());
-  return out;
-}
-
 tenon::Status check(const tenon::ExecProgram& p, const std::vector<std::string>& objects) {
   for (const auto* list : {&p.inputs, &p.outputs})
     for (const tenon::ExecIo& io : *list)
@@ -63,14 +57,15 @@ tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module& m,
     const auto it = out.find(o);
     if (it == out.end())
       return tenon::Diag{.code = 9064, .what = fmt::format("'{}' is not in the artefact", o)};
-    kernels.assign(reinterpret_cast<const char*>(it->second.data()), it->second.size());
+    const auto text = it->second.joined();
+    kernels.assign(reinterpret_cast<const char*>(text.data()), text.size());
     out.erase(it);
   }
   const aot::Names names = aot::names_of(p, tenon::read_options<AotOptions>(values).name);
   auto source = aot::source_text(p, names, kernels, aot::call_comments(m));
   if (!source) return source.status();
-  out["model.h"] = bytes_of(aot::header_text(p, names));
-  out["model.c"] = bytes_of(*source);
+  out["model.h"] = tenon::FileBytes(aot::header_text(p, names));
+  out["model.c"] = tenon::FileBytes(*std::move(source));
   return {};
 }
 

@@ -20,7 +20,7 @@ class SourceWriter {
     for (auto& [i, bytes] : images_) {
       auto image = constants_image(p_, i);
       if (!image) return image.errors();
-      bytes = std::move(*image);
+      bytes = image->joined();
     }
     out_ = fmt::format(
         "/* The model '{}', compiled ahead of time by Tenon. */\n#include \"model.h\"\n\n#include "

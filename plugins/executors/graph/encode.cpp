@@ -188,8 +188,12 @@ std::string image_name(const ExecProgram& p, std::uint32_t i) {
 std::string checksums(const ArtefactFiles& files) {
   std::string out;
   for (const auto& [name, bytes] : files) {
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    for (const FileBytes::Part& p : bytes.parts())
+      XXH3_128bits_update(&state, p.bytes.data(), p.bytes.size());
     XXH128_canonical_t sum;
-    XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes.data(), bytes.size()));
+    XXH128_canonicalFromHash(&sum, XXH3_128bits_digest(&state));
     out += fmt::format("{:02x}  {}\n", fmt::join(sum.digest, ""), name);
   }
   return out;

@@ -1,25 +1,17 @@
 // tenon.graph: a program file and images of constants, run by the C runtime (tenon/c/runtime.h).
 #include "tenon/plugin.h"
 
-#include <cstring>
-
 #include "encode.h"
 
 namespace {
 
 namespace graph = tenon::graph_executor;
 
-std::vector<std::byte> bytes_of(const std::string& s) {
-  std::vector<std::byte> out(s.size());
-  std::memcpy(out.data(), s.data(), s.size());
-  return out;
-}
-
 tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module&, const tenon::OptionValues&,
                    const std::vector<std::string>& objects, tenon::ArtefactFiles& out) {
   auto program = graph::encode_program(p, objects);
   if (!program) return program.status();
-  out["program.json"] = bytes_of(*program);
+  out["program.json"] = tenon::FileBytes(*std::move(program));
   for (std::uint32_t i = 0; i < p.pools.size(); ++i) {
     const std::string name = graph::image_name(p, i);
     if (name.empty()) continue;
@@ -27,7 +19,7 @@ tenon::Status emit(const tenon::ExecProgram& p, const tenon::Module&, const teno
     if (!image) return image.status();
     out[name] = std::move(*image);
   }
-  out["checksums"] = bytes_of(graph::checksums(out));
+  out["checksums"] = tenon::FileBytes(graph::checksums(out));
   return {};
 }
 

@@ -32,10 +32,12 @@ const std::unordered_map<std::string_view, const OpRow*>& rows() {
 
 class Importer {
  public:
-  Importer(const ImportRequest& request, const onnx::ModelProto& model)
+  Importer(const ImportRequest& request, const ModelFile& file)
       : request_(request),
-        model_(model),
-        graph_(model.graph()),
+        file_(file),
+        model_(file.model),
+        graph_(model_.graph()),
+        loc_{request.path, 0, 0},
         path_(request.path),
         folder_(path_.parent_path()),
         module_(request.ops) {}
@@ -62,7 +64,7 @@ class Importer {
   }
 
  private:
-  Loc loc() const { return {request_.path, 0, 0}; }
+  const Loc& loc() const { return loc_; }
 
   void refuse(int code, std::string what, std::string fix = "export the model again") {
     errors_.push_back(
@@ -114,8 +116,10 @@ class Importer {
   }
 
   void initializers(Builder& b, const onnx::GraphProto& g) {
-    for (const auto& t : g.initializer()) {
-      auto c = constant_of_proto(t, folder_, loc());
+    for (int k = 0; k < g.initializer_size(); ++k) {
+      const auto& t = g.initializer(k);
+      const FileData own = &g == &graph_ ? file_.weights.at(static_cast<std::size_t>(k)) : FileData{};
+      auto c = constant_of_proto(t, folder_, loc(), own);
       if (!c) {
         errors_.insert(errors_.end(), c.errors().begin(), c.errors().end());
         failed_.insert(t.name());
@@ -314,8 +318,10 @@ class Importer {
   }
 
   const ImportRequest& request_;
+  const ModelFile& file_;
   const onnx::ModelProto& model_;
   const onnx::GraphProto& graph_;
+  Loc loc_;  // of everything
   std::filesystem::path path_, folder_;
   Module module_;
   std::int64_t opset_ = 0;

@@ -1,10 +1,16 @@
 #include "plugins/frontends/onnx/model_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <charconv>
+#include <climits>
 #include <cstring>
-#include <fstream>
 
 namespace tenon::onnx_import {
 namespace fs = std::filesystem;
@@ -124,8 +130,25 @@ Result<fs::path> external_path(const onnx::TensorProto& t, const External& e,
   return full;
 }
 
-Result<std::vector<std::byte>> external_bytes(const onnx::TensorProto& t, std::uint64_t need,
-                                              const fs::path& folder, const Loc& loc) {
+/// A part of a file, which has it, read-only; nothing when it cannot be read. The file is trusted
+/// not to change while it is compiled.
+std::optional<FileData> map_file(const fs::path& path, std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0) return FileData{};
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t before = offset % page;
+  const std::size_t length = before + bytes;
+  void* at = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd,
+                    static_cast<off_t>(offset - before));
+  ::close(fd);
+  if (at == MAP_FAILED) return std::nullopt;
+  return FileData{{static_cast<const std::byte*>(at) + before, bytes},
+                  std::shared_ptr<const void>(at, [length](void* p) { ::munmap(p, length); })};
+}
+
+Result<FileData> external_data(const onnx::TensorProto& t, std::uint64_t need,
+                               const fs::path& folder, const Loc& loc) {
   auto e = external_of(t, loc);
   if (!e) return e.errors();
   auto path = external_path(t, *e, folder, loc);
@@ -142,12 +165,83 @@ Result<std::vector<std::byte>> external_bytes(const onnx::TensorProto& t, std::u
         t, loc,
         fmt::format("external data '{}' has {} bytes, bytes [{}, {} + {}) are needed", e->location,
                     size, e->offset, e->offset, need));
-  std::ifstream in(*path, std::ios::binary);
-  std::vector<std::byte> bytes(need);
-  in.seekg(static_cast<std::streamoff>(e->offset));
-  if (!in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(need)))
+  auto data = map_file(*path, e->offset, need);
+  if (!data)
     return tensor_error(t, loc, fmt::format("external data '{}' cannot be read", e->location));
-  return bytes;
+  return *std::move(data);
+}
+
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::internal::WireFormatLite;
+
+/// Walks the fields of a message. `field(number, content)` sees what has a length, and says whether
+/// it has taken it over; everything else goes to `rest` as it stands. False when these are no
+/// fields.
+template <class Field>
+bool split(std::span<const std::byte> message, std::string& rest, Field field) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(message.data());
+  CodedInputStream in(begin, static_cast<int>(message.size()));
+  for (;;) {
+    const int start = in.CurrentPosition();
+    const std::uint32_t tag = in.ReadTag();
+    if (tag == 0) return start == static_cast<int>(message.size());
+    if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      std::uint32_t length = 0;
+      if (!in.ReadVarint32(&length) || length > INT_MAX) return false;
+      const int at = in.CurrentPosition();
+      if (!in.Skip(static_cast<int>(length))) return false;
+      if (field(WireFormatLite::GetTagFieldNumber(tag),
+                message.subspan(static_cast<std::size_t>(at), length)))
+        continue;
+    } else if (!WireFormatLite::SkipField(&in, tag)) {
+      return false;
+    }
+    rest.append(reinterpret_cast<const char*>(begin) + start,
+                static_cast<std::size_t>(in.CurrentPosition() - start));
+  }
+}
+
+void put_message(std::string& out, int number, const std::string& content) {
+  google::protobuf::io::StringOutputStream to(&out);
+  google::protobuf::io::CodedOutputStream coded(&to);
+  coded.WriteTag(WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+  coded.WriteVarint32(static_cast<std::uint32_t>(content.size()));
+  coded.WriteString(content);
+}
+
+/// The model in `file` without the data of its large initializers, which `weights` names instead;
+/// nothing where it is not laid out as exporters do: then it is parsed as a whole.
+std::optional<std::string> without_weights(const FileData& file, std::vector<FileData>& weights) {
+  constexpr std::size_t large = 4096;
+  if (file.bytes.size() > INT_MAX) return std::nullopt;
+  bool good = true;
+  int graphs = 0;
+  std::string model;
+  const auto tensor = [&](std::span<const std::byte> bytes, std::string& graph) {
+    FileData& data = weights.emplace_back();
+    std::string rest;
+    const bool fields = split(bytes, rest, [&](int number, std::span<const std::byte> content) {
+      if (number != onnx::TensorProto::kRawDataFieldNumber || content.size() < large) return false;
+      good = good && !data.file;
+      data = {content, file.file};
+      return true;
+    });
+    good = good && fields;
+    put_message(graph, onnx::GraphProto::kInitializerFieldNumber, rest);
+    return true;
+  };
+  const bool fields = split(file.bytes, model, [&](int number, std::span<const std::byte> content) {
+    if (number != onnx::ModelProto::kGraphFieldNumber) return false;
+    std::string graph;
+    const bool inner = split(content, graph, [&](int n, std::span<const std::byte> t) {
+      return n == onnx::GraphProto::kInitializerFieldNumber && tensor(t, graph);
+    });
+    good = good && inner && ++graphs == 1;
+    put_message(model, onnx::ModelProto::kGraphFieldNumber, graph);
+    return true;
+  });
+  if (!good || !fields) return std::nullopt;
+  return model;
 }
 
 }  // namespace
@@ -185,7 +279,7 @@ std::optional<DType> dtype_of_onnx(int data_type) {
   }
 }
 
-Result<onnx::ModelProto> read_model(const fs::path& path) {
+Result<ModelFile> read_model(const fs::path& path) {
   const Loc loc{path.string(), 0, 0};
   std::error_code ec;
   if (fs::is_directory(path, ec))
@@ -201,49 +295,60 @@ Result<onnx::ModelProto> read_model(const fs::path& path) {
                 .loc = loc,
                 .what = "is not a regular file",
                 .fix = "check the path of the model"};
-  std::ifstream in(path, std::ios::binary);
-  onnx::ModelProto m;
-  if (!in)
+  const std::uint64_t size = fs::file_size(path, ec);
+  const auto file = ec ? std::nullopt : map_file(path, 0, size);
+  if (!file)
     return Diag{.code = 7001,
                 .loc = loc,
                 .what = "cannot be opened for reading",
                 .fix = "check its permissions"};
-  if (!m.ParseFromIstream(&in))
-    return Diag{
-        .code = 7002,
-        .loc = loc,
-        .what = fmt::format("not an ONNX model, or cut short ({} bytes)", fs::file_size(path, ec)),
-        .fix = "export or download it again"};
-  if (!m.has_graph() || m.graph().node_size() + m.graph().output_size() == 0)
+  ModelFile out;
+  const auto small = without_weights(*file, out.weights);
+  const std::span<const std::byte> message =
+      small ? std::as_bytes(std::span(*small)) : file->bytes;
+  if (!small) out.weights.clear();
+  if (message.size() > INT_MAX ||
+      !out.model.ParseFromArray(message.data(), static_cast<int>(message.size())))
+    return Diag{.code = 7002,
+                .loc = loc,
+                .what = fmt::format("not an ONNX model, or cut short ({} bytes)", file->bytes.size()),
+                .fix = "export or download it again"};
+  const onnx::GraphProto& graph = out.model.graph();
+  if (!out.model.has_graph() || graph.node_size() + graph.output_size() == 0)
     return Diag{.code = 7002,
                 .loc = loc,
                 .what = "parses as ONNX but holds no graph",
                 .fix = "export or download it again"};
-  return m;
+  out.weights.resize(static_cast<std::size_t>(graph.initializer_size()));
+  return out;
 }
 
 Result<Constant> constant_of_proto(const onnx::TensorProto& t, const fs::path& folder,
-                                   const Loc& loc) {
+                                   const Loc& loc, const FileData& own) {
   auto type = type_of(t, loc);
   if (!type) return type.errors();
   const std::uint64_t need = *byte_size(*type);
   if (t.has_segment())
     return tensor_error(t, loc, "is stored in segments, which no known exporter writes");
+  FileData data = own;
   std::vector<std::byte> bytes;
   if (t.data_location() == onnx::TensorProto::EXTERNAL) {
-    auto b = external_bytes(t, need, folder, loc);
-    if (!b) return b.errors();
-    bytes = std::move(*b);
-  } else if (t.has_raw_data()) {
+    auto d = external_data(t, need, folder, loc);
+    if (!d) return d.errors();
+    data = std::move(*d);  // of 0 bytes: in no file
+  } else if (!data.file && t.has_raw_data()) {
     const auto* p = reinterpret_cast<const std::byte*>(t.raw_data().data());
     bytes.assign(p, p + t.raw_data().size());
-  } else {
+  } else if (!data.file) {
     bytes = typed_bytes(t, type->dtype);
   }
-  if (bytes.size() != need)
+  const std::uint64_t has = data.file ? data.bytes.size() : bytes.size();
+  if (has != need)
     return tensor_error(
-        t, loc,
-        fmt::format("holds {} bytes, its type {} needs {}", bytes.size(), to_string(*type), need));
+        t, loc, fmt::format("holds {} bytes, its type {} needs {}", has, to_string(*type), need));
+  if (type->dtype != DType::boolean && data.file)
+    return make_constant(std::move(*type), data.bytes, std::move(data.file));
+  if (data.file) bytes.assign(data.bytes.begin(), data.bytes.end());
   if (type->dtype == DType::boolean)
     for (std::byte& b : bytes) b = std::byte(b != std::byte{0});
   return make_constant(std::move(*type), std::move(bytes));

@@ -111,11 +111,11 @@ Result<Value> NodeImport::op(std::string_view name, std::vector<Value> operands,
   const bool small = elements(v.type()).value_or(UINT64_MAX) <= small_elements;
   if (!small || !std::ranges::all_of(operands, [](Value x) { return constant_of(x) != nullptr; }))
     return v;
-  std::vector<Tensor> data;
-  for (Value x : operands) data.push_back({constant_of(x)->type, constant_of(x)->bytes});
+  std::vector<Constant> data;
+  for (Value x : operands) data.push_back(constant_of(x));
   auto result = evaluate(b.module(), *v.node, data);
   if (!result) return v;
-  return b.constant(make_constant((*result)[0].type, std::move((*result)[0].bytes)), loc);
+  return b.constant(std::move((*result)[0]), loc);
 }
 
 Value NodeImport::constant_ints(const std::vector<std::int64_t>& v, bool scalar) {

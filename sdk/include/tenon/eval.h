@@ -27,7 +27,8 @@ struct Tensor {
   }
 };
 
-/// Runs a compute description. `inputs[k]` and `outputs[k]` hold exactly the bytes of their types.
+/// Runs a compute description. Inputs may stand at any address, outputs where their elements may.
+/// `inputs[k]` and `outputs[k]` hold exactly the bytes of their types.
 /// An output may be the same memory as an input only where every element is read before it is
 /// written in element order.
 void evaluate(const te::Compute& c, std::span<const std::byte* const> inputs,
@@ -39,6 +40,8 @@ struct EvalOptions {
   /// What one node may take for its results and its intermediate stages; more is TN3124, before
   /// anything is allocated.
   std::uint64_t max_bytes = std::uint64_t{1} << 36;
+  /// May share the elements of a large node; the results do not depend on it.
+  unsigned threads = 1;
 };
 /// Runs a graph function, at any level: ops by their compute descriptions, kernels by their compute
 /// functions. Memory: values are freed after their last use. Errors: input count, types, ops
@@ -50,6 +53,10 @@ Result<std::vector<Tensor>> evaluate(const Module& m, const Function& f,
 Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,
                                      std::span<const Tensor> operands,
                                      const EvalOptions& options = {});
+/// The same over constants, of which nothing is copied: what folding does.
+Result<std::vector<Constant>> evaluate(const Module& m, const Node& n,
+                                       std::span<const Constant> operands,
+                                       const EvalOptions& options = {});
 /// An estimate of what evaluating a compute costs: points of its stages, reductions included.
 /// Saturates.
 std::uint64_t evaluation_work(const te::Compute& c);

@@ -67,21 +67,30 @@ inline constexpr std::uint32_t count = 11;
 
 using ValueId = std::uint32_t;
 
-/// Tensor data: immutable, hashed once when made, shared. Equal when type and hash are equal.
+/// Tensor data: immutable, shared. Equal when types and bytes are equal; `hash` only filters.
 struct ConstantData {
-  TensorType type;                        // static
-  std::array<std::uint8_t, 32> sha256{};  // of the bytes
-  std::vector<std::byte> bytes;           // row-major, little-endian, exactly byte_size(type)
+  TensorType type;                   // static
+  std::span<const std::byte> bytes;  // row-major, little-endian, exactly byte_size(type); at any
+                                     // address: a file may be its memory
+  std::shared_ptr<const void> owner;  // keeps the bytes
+  std::array<std::uint64_t, 2> hash{};  // of the bytes
 };
 using Constant = std::shared_ptr<const ConstantData>;
 /// Takes the bytes; aborts unless there are exactly byte_size(type) of them.
 Constant make_constant(TensorType type, std::vector<std::byte> bytes);
+/// Over bytes that `owner` keeps and nobody changes any more, such as a mapped file.
+Constant make_constant(TensorType type, std::span<const std::byte> bytes,
+                       std::shared_ptr<const void> owner);
 template <class T>
 Constant make_constant(TensorType type, std::span<const T> data) {
   auto b = std::as_bytes(data);
   return make_constant(std::move(type), std::vector<std::byte>(b.begin(), b.end()));
 }
 bool same_constant(const Constant& a, const Constant& b);
+/// Whatever the types are.
+bool same_bytes(const ConstantData& a, const ConstantData& b);
+/// In hex, of the bytes: names a constant outside of this process. Computed at each call.
+std::string sha256_of(const ConstantData& c);
 std::string sha256_hex(const std::array<std::uint8_t, 32>& h);
 
 using AttrValue =

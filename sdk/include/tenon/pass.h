@@ -25,6 +25,8 @@ class PassContext {
   virtual void report(Diag d) = 0;
   /// A count for --timing and --print-after, e.g. count("folded", 12).
   virtual void count(std::string name, std::int64_t n) = 0;
+  /// How many threads a pass may keep busy. What it does never depends on it.
+  virtual unsigned threads() const { return 1; }
   /// Bytes that every plan of `m` needs at least, all pools together, in the memory that the
   /// pipeline configures: for passes that change what is live when. Nothing where that is not known:
   /// before `lower`, or without a pipeline.
