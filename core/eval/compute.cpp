@@ -48,12 +48,12 @@ class StageRun {
 
   std::string run(unsigned threads) {
     if (outputs_ == 0) return "";
-    const auto blocks = (outputs_ + static_cast<std::int64_t>(block) - 1) /
-                        static_cast<std::int64_t>(block);
+    const auto blocks =
+        (outputs_ + static_cast<std::int64_t>(block) - 1) / static_cast<std::int64_t>(block);
     const std::int64_t most = std::min<std::int64_t>(
-        blocks, static_cast<std::int64_t>(
-                    static_cast<double>(outputs_) * static_cast<double>(std::max<std::int64_t>(
-                                                        points_, 1)) / worth_a_thread));
+        blocks, static_cast<std::int64_t>(static_cast<double>(outputs_) *
+                                          static_cast<double>(std::max<std::int64_t>(points_, 1)) /
+                                          worth_a_thread));
     const std::int64_t parts = std::clamp<std::int64_t>(most, 1, threads);
     if (parts == 1) return range(0, outputs_);
     std::vector<std::string> failed(static_cast<std::size_t>(parts));

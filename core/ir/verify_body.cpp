@@ -42,8 +42,8 @@ class FunctionVerifier {
     bool open = true;
   };
 
-  /// Where nodes stand, by the id of their first result; nodes without one, or whose id another node
-  /// has or is out of all proportion, by address.
+  /// Where nodes stand, by the id of their first result; nodes without one, or whose id another
+  /// node has or is out of all proportion, by address.
   class Places {
    public:
     explicit Places(std::size_t ids) : by_id_(ids) {}

@@ -128,7 +128,8 @@ class LowerTE {
     if (!errors_.empty()) return errors_;
     for (std::size_t f = 0; f < m_.functions.size(); ++f)
       if (!is_primitive(m_.functions[f]))
-        rewrite_calls(m_.functions[f], std::span(sites_).subspan(first_site[f], first_site[f + 1] - first_site[f]));
+        rewrite_calls(m_.functions[f],
+                      std::span(sites_).subspan(first_site[f], first_site[f + 1] - first_site[f]));
     drop_lowered_functions();
     count_uses();
     m_.compact();
@@ -277,8 +278,8 @@ class LowerTE {
         for (const Node* x : s->body->nodes)
           if (x->op == node::constant)
             operands.push_back(b.constant(*x->attrs.get<Constant>("value"), n.loc));
-        return b.raw(node::call_kernel, std::move(operands),
-                     {{"callee", forms_[s->form].symbol}}, n.results, n.loc);
+        return b.raw(node::call_kernel, std::move(operands), {{"callee", forms_[s->form].symbol}},
+                     n.results, n.loc);
       }
       const auto* callee = n.attrs.get<std::string>("callee");
       if (n.op != node::call || !callee || m_.function(*callee) || !m_.kernel(*callee)) return {};

@@ -54,10 +54,10 @@ void ObjectCache::put(std::span<const Entry> entries) const {
   for (const Entry& e : entries) {
     if (e.object.size() > limit_ / 2) continue;
     const Sha256 sha = sha256(e.object);
-    const std::string_view parts[] = {magic,
-                                      {reinterpret_cast<const char*>(sha.data()), sha.size()},
-                                      {reinterpret_cast<const char*>(e.object.data()),
-                                       e.object.size()}};
+    const std::string_view parts[] = {
+        magic,
+        {reinterpret_cast<const char*>(sha.data()), sha.size()},
+        {reinterpret_cast<const char*>(e.object.data()), e.object.size()}};
     if (!DiskFiles().write_parts(file_of(folder_, e.key), parts)) return;
   }
   evict();

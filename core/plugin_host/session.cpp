@@ -91,7 +91,7 @@ struct Session::Impl {
              Slot<ExecutorInfo>, Slot<PlannerInfo>>
       slots;
   std::map<std::pair<std::uint32_t, std::string>, Diag>
-      conflicts;  // ids that two loaded files offer
+      conflicts;                                      // ids that two loaded files offer
   std::map<std::string, std::string> sha256_of_file;  // of those that were asked for
 
   template <class T>

@@ -141,9 +141,7 @@ Status validate(const Candidate& c, const Offer& offer) {
   check_all(check, TN_KIND_LOWERING, r.lowerings,
             [](const LoweringInfo& x) { return x.compute || x.schedule || x.kernel; });
   check_all(check, TN_KIND_TARGET, r.targets,
-            [](const TargetInfo& x) {
-              return x.facts && x.compile && !x.objects == !x.link;
-            });
+            [](const TargetInfo& x) { return x.facts && x.compile && !x.objects == !x.link; });
   check_all(check, TN_KIND_EXECUTOR, r.executors,
             [](const ExecutorInfo& x) { return x.emit != nullptr; });
   for (const tn_planner* p : offer.planners) check_planner(check, *p);

@@ -27,10 +27,8 @@ template <class Fn>
 void for_each_use(const Function& f, Fn fn) {
   for_each_body(f, [&](const Body& b) {
     for (const Node* n : b.nodes)
-      for (std::uint32_t i = 0; i < n->operands.size(); ++i)
-        fn(n->operands[i], Uses::Use{n, i});
-    for (std::uint32_t i = 0; i < b.results.size(); ++i)
-      fn(b.results[i], Uses::Use{nullptr, i});
+      for (std::uint32_t i = 0; i < n->operands.size(); ++i) fn(n->operands[i], Uses::Use{n, i});
+    for (std::uint32_t i = 0; i < b.results.size(); ++i) fn(b.results[i], Uses::Use{nullptr, i});
   });
 }
 

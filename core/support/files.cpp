@@ -86,8 +86,7 @@ Result<std::string> DiskFiles::read(const std::string& path) const {
   return bytes;
 }
 
-Status DiskFiles::write_parts(const std::string& given,
-                              std::span<const std::string_view> parts) {
+Status DiskFiles::write_parts(const std::string& given, std::span<const std::string_view> parts) {
   std::error_code failed;
   // A link stays and what it names is replaced; what is no regular file is nobody's to replace.
   std::string path = given;

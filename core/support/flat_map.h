@@ -37,7 +37,8 @@ class FlatMap {
 
   /// The entry of `key`, and whether it is new.
   std::pair<V*, bool> try_emplace(const K& key, V value = {}) {
-    if (2 * (entries_.size() + 1) > index_.size()) index_over(index_.empty() ? 16 : 2 * index_.size());
+    if (2 * (entries_.size() + 1) > index_.size())
+      index_over(index_.empty() ? 16 : 2 * index_.size());
     std::uint32_t& at = index_[place(key)];
     const bool fresh = at == 0;
     if (fresh) {
@@ -53,7 +54,8 @@ class FlatMap {
   std::size_t place(const K& key) const {
     // Addresses are multiples of 16: the product carries their bits to the top.
     std::size_t i = Hash()(key) * 0x9E3779B97F4A7C15u >> shift_;
-    while (index_[i] != 0 && !(entries_[index_[i] - 1].first == key)) i = (i + 1) & (index_.size() - 1);
+    while (index_[i] != 0 && !(entries_[index_[i] - 1].first == key))
+      i = (i + 1) & (index_.size() - 1);
     return i;
   }
   void index_over(std::size_t places) {

@@ -50,7 +50,8 @@ void ExprReader::line() {
 }
 
 void ExprReader::lose_line(std::size_t start) {
-  if (r_.token(start).kind == Tok::percent) names_.try_emplace(std::string(r_.token(start).text), tir::none);
+  if (r_.token(start).kind == Tok::percent)
+    names_.try_emplace(std::string(r_.token(start).text), tir::none);
 }
 
 std::vector<ExprReader::ExprId> ExprReader::args(std::string_view close) {

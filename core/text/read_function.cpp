@@ -120,8 +120,9 @@ class FunctionReader {
   /// their own.
   void lose(std::size_t start) {
     for (std::size_t k = start; k < r_.mark() && !r_.token(k).is("=") && !r_.token(k).is("("); ++k)
-      if (const Token& t = r_.token(k); t.kind == Tok::percent && t.text.size() < 10 &&
-                                        t.text.find_first_not_of("0123456789") == std::string_view::npos)
+      if (const Token& t = r_.token(k);
+          t.kind == Tok::percent && t.text.size() < 10 &&
+          t.text.find_first_not_of("0123456789") == std::string_view::npos)
         lost_.insert(static_cast<ValueId>(std::stoul(std::string(t.text))));
   }
 

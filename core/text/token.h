@@ -36,7 +36,8 @@ struct Token {
 };
 
 /// All tokens; the last is `end`. What cannot be read is reported in `errors` and skipped. `text`
-/// must outlive the tokens, and so must `strings`, which holds those that were written with escapes.
+/// must outlive the tokens, and so must `strings`, which holds those that were written with
+/// escapes.
 std::vector<Token> lex(std::string_view text, std::string_view file, Diags& errors,
                        std::deque<std::string>& strings);
 

@@ -96,11 +96,11 @@ unsigned cpus_of_process() {
 }
 
 tn_workers checked(const tn_workers& given, std::uint32_t threads) {
-  if (given.struct_size < sizeof given) throw Error(TN_RT_ARGUMENT, "workers: struct_size is not set");
+  if (given.struct_size < sizeof given)
+    throw Error(TN_RT_ARGUMENT, "workers: struct_size is not set");
   if (!given.run) throw Error(TN_RT_ARGUMENT, "workers: run is null");
   if (given.workers < 1 || given.workers > tenon::runtime::max_threads)
-    throw Error(TN_RT_ARGUMENT, "workers: " + std::to_string(given.workers) +
-                                    " workers; 1 to " +
+    throw Error(TN_RT_ARGUMENT, "workers: " + std::to_string(given.workers) + " workers; 1 to " +
                                     std::to_string(tenon::runtime::max_threads));
   if (threads != 0)
     throw Error(TN_RT_ARGUMENT, "both " + std::to_string(threads) +
@@ -214,9 +214,8 @@ int tn_context_create(tn_model* m, const tn_context_options* options, tn_context
     if (o.workers) given = checked(*o.workers, o.threads);
     const unsigned threads =
         o.threads ? o.threads : std::min(cpus_of_process(), tenon::runtime::max_threads);
-    *out = new tn_context{
-        std::make_unique<tenon::runtime::Context>(deref(m, "the model").model, threads, o.flags,
-                                                  o.workers ? &given : nullptr)};
+    *out = new tn_context{std::make_unique<tenon::runtime::Context>(
+        deref(m, "the model").model, threads, o.flags, o.workers ? &given : nullptr)};
   });
 }
 void tn_context_free(tn_context* c) { delete c; }

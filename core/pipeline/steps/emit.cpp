@@ -11,7 +11,7 @@ namespace tenon {
 namespace {
 
 struct Found {
-  bool object = false;       ///< the linked one: then nobody asked for its kernels
+  bool object = false;  ///< the linked one: then nobody asked for its kernels
   std::size_t kernels = 0;
 };
 

@@ -118,7 +118,8 @@ class Importer {
   void initializers(Builder& b, const onnx::GraphProto& g) {
     for (int k = 0; k < g.initializer_size(); ++k) {
       const auto& t = g.initializer(k);
-      const FileData own = &g == &graph_ ? file_.weights.at(static_cast<std::size_t>(k)) : FileData{};
+      const FileData own =
+          &g == &graph_ ? file_.weights.at(static_cast<std::size_t>(k)) : FileData{};
       auto c = constant_of_proto(t, folder_, loc(), own);
       if (!c) {
         errors_.insert(errors_.end(), c.errors().begin(), c.errors().end());

@@ -171,8 +171,8 @@ Result<FileData> external_data(const onnx::TensorProto& t, std::uint64_t need,
   return *std::move(data);
 }
 
-using google::protobuf::io::CodedInputStream;
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
 /// Walks the fields of a message. `field(number, content)` sees what has a length, and says whether
 /// it has taken it over; everything else goes to `rest` as it stands. False when these are no
@@ -304,15 +304,15 @@ Result<ModelFile> read_model(const fs::path& path) {
                 .fix = "check its permissions"};
   ModelFile out;
   const auto small = without_weights(*file, out.weights);
-  const std::span<const std::byte> message =
-      small ? std::as_bytes(std::span(*small)) : file->bytes;
+  const std::span<const std::byte> message = small ? std::as_bytes(std::span(*small)) : file->bytes;
   if (!small) out.weights.clear();
   if (message.size() > INT_MAX ||
       !out.model.ParseFromArray(message.data(), static_cast<int>(message.size())))
-    return Diag{.code = 7002,
-                .loc = loc,
-                .what = fmt::format("not an ONNX model, or cut short ({} bytes)", file->bytes.size()),
-                .fix = "export or download it again"};
+    return Diag{
+        .code = 7002,
+        .loc = loc,
+        .what = fmt::format("not an ONNX model, or cut short ({} bytes)", file->bytes.size()),
+        .fix = "export or download it again"};
   const onnx::GraphProto& graph = out.model.graph();
   if (!out.model.has_graph() || graph.node_size() + graph.output_size() == 0)
     return Diag{.code = 7002,

@@ -69,10 +69,10 @@ using ValueId = std::uint32_t;
 
 /// Tensor data: immutable, shared. Equal when types and bytes are equal; `hash` only filters.
 struct ConstantData {
-  TensorType type;                   // static
-  std::span<const std::byte> bytes;  // row-major, little-endian, exactly byte_size(type); at any
-                                     // address: a file may be its memory
-  std::shared_ptr<const void> owner;  // keeps the bytes
+  TensorType type;                      // static
+  std::span<const std::byte> bytes;     // row-major, little-endian, exactly byte_size(type); at any
+                                        // address: a file may be its memory
+  std::shared_ptr<const void> owner;    // keeps the bytes
   std::array<std::uint64_t, 2> hash{};  // of the bytes
 };
 using Constant = std::shared_ptr<const ConstantData>;

@@ -28,8 +28,8 @@ class PassContext {
   /// How many threads a pass may keep busy. What it does never depends on it.
   virtual unsigned threads() const { return 1; }
   /// Bytes that every plan of `m` needs at least, all pools together, in the memory that the
-  /// pipeline configures: for passes that change what is live when. Nothing where that is not known:
-  /// before `lower`, or without a pipeline.
+  /// pipeline configures: for passes that change what is live when. Nothing where that is not
+  /// known: before `lower`, or without a pipeline.
   virtual std::optional<std::uint64_t> memory_bound(const Module&) const { return std::nullopt; }
   /// Facts of the target that the pipeline lowers for when nothing else is said; null where none is
   /// known: without a pipeline.

@@ -118,9 +118,9 @@ typedef struct {
 } tn_arg_info;
 
 enum {
-  TN_GUARD = 1u,  /* each data pool ends at a page that may not be touched; what lies between is
-                     checked after each step */
-  TN_POISON = 2u, /* data pools are filled with 0xFF bytes (NaN) before each run */
+  TN_GUARD = 1u,   /* each data pool ends at a page that may not be touched; what lies between is
+                      checked after each step */
+  TN_POISON = 2u,  /* data pools are filled with 0xFF bytes (NaN) before each run */
   TN_PROFILE = 4u, /* keep the time of each step: tn_step_times */
   TN_DYNAMIC = 8u  /* a step is cut into more parts than workers, and a worker takes the next one
                       when it is free: for machines on which others run too. Else each worker has
