@@ -47,6 +47,71 @@ TEST_CASE("lowering: convolutions") {
   judge(cases);
 }
 
+TEST_CASE("lowering: convolutions over packed channels") {
+  std::vector<Case> cases;
+  const auto add = [&](const char* name, Conv p) { cases.push_back({name, packed_conv(p, 16)}); };
+  add("1x1", {.c = 32, .h = 4, .w = 5, .o = 48, .bias = true, .relu = true});
+  add("3x3",
+      {.c = 16, .h = 3, .w = 15, .o = 32, .kh = 3, .kw = 3, .pad = 1, .bias = true, .relu = true});
+  add("3x3 stride 2, residual", {.c = 16,
+                                 .h = 9,
+                                 .w = 8,
+                                 .o = 64,
+                                 .kh = 3,
+                                 .kw = 3,
+                                 .stride = 2,
+                                 .pad = 1,
+                                 .residual = true});
+  add("5x5 dilated", {.c = 16, .h = 5, .w = 3, .o = 16, .kh = 5, .kw = 5, .pad = 4, .dilation = 2});
+  add("first layer", {.c = 3, .h = 19, .w = 17, .o = 32, .kh = 3, .kw = 3, .stride = 2, .pad = 1});
+  for (std::int64_t stride : {1, 2})
+    for (std::int64_t k : {3, 5}) {
+      add("depthwise", {.c = 32,
+                        .h = 7,
+                        .w = 19,
+                        .o = 32,
+                        .kh = k,
+                        .kw = k,
+                        .stride = stride,
+                        .pad = k / 2,
+                        .groups = 32,
+                        .bias = true,
+                        .relu = true});
+      add("depthwise of a batch, window as large as the image", {.n = 2,
+                                                                 .c = 16,
+                                                                 .h = k,
+                                                                 .w = k,
+                                                                 .o = 16,
+                                                                 .kh = k,
+                                                                 .kw = k,
+                                                                 .stride = stride,
+                                                                 .pad = k / 2,
+                                                                 .groups = 16});
+    }
+  add("depthwise, more padding than image",
+      {.c = 16, .h = 1, .w = 2, .o = 16, .kh = 3, .kw = 3, .pad = 2, .dilation = 2, .groups = 16});
+  judge(cases);
+}
+
+TEST_CASE("lowering: padding before a small window over packed channels costs nothing inside") {
+  const Conv p{
+      .c = 32, .h = 20, .w = 33, .o = 32, .kh = 3, .kw = 3, .stride = 2, .pad = 1, .groups = 32};
+  const Lowered l = lower(packed_conv(p, 16), plain_facts());
+  CHECK(l.compute.stages.size() == 1);
+  CHECK(l.kernel.worker_bytes == 0);
+  for (const tir::Expr& e : l.kernel.exprs) {
+    CHECK_FALSE((e.kind == tir::Kind::load && e.args.size() == 2));  // masked
+    CHECK_FALSE((e.kind == tir::Kind::scalar && e.op == ScalarOp::select));
+  }
+  // What the windows of a tile share is loaded once.
+  std::size_t loads = 0, products = 0;
+  for (const tir::Expr& e : l.kernel.exprs) {
+    loads += e.kind == tir::Kind::load && e.type.lanes == 16;
+    products += e.kind == tir::Kind::scalar && e.op == ScalarOp::fma;
+  }
+  CHECK(loads < products);
+}
+
 TEST_CASE("lowering: matrix products") {
   std::vector<Case> cases;
   for (auto [b, m, n, k] : {std::array<std::int64_t, 4>{0, 1, 1, 1},
@@ -64,6 +129,8 @@ TEST_CASE("lowering: matrix products") {
     for (bool transposed : {false, true})
       cases.push_back({fmt::format("{} x {}x{}x{} {}", b, m, n, k, transposed),
                        matmul(b, m, n, k, transposed)});
+  for (auto [m, n, k] : {std::array<std::int64_t, 3>{13, 128, 7}, {1, 64, 33}, {6, 192, 1}})
+    cases.push_back({fmt::format("panels {}x{}x{}", m, n, k), panel_matmul(m, n, k, 64)});
   cases.push_back({"rows a page apart", matmul(0, 33, 512, 32, false, DType::f64)});
   cases.push_back({"i64", matmul(0, 5, 9, 7, false, DType::i64)});
   cases.push_back({"f64", matmul(0, 5, 9, 19, true, DType::f64)});

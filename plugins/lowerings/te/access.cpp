@@ -48,6 +48,8 @@ StageFacts facts_of(const te::Compute& c, const te::Stage& s) {
     if (e.kind == te::Kind::load || (computes && !index))
       f.element_bytes = std::max(f.element_bytes, bits(e.dtype) / 8);
     if (e.kind != te::Kind::scalar || index || (f.reduction && !folded[id])) continue;
+    // Guards of padding: known in most of the loops.
+    if (f.reduction && (e.dtype == DType::boolean || te::is_guarded_load(c, e))) continue;
     operations += is_transcendental(e.op) ? 20 : 1;
     f.transcendental |= is_transcendental(e.op);
   }

@@ -11,10 +11,13 @@ namespace {
 constexpr std::size_t most_parts = 128;       // of a loop nest
 constexpr std::size_t most_costly_parts = 8;  // where the stage has transcendental operations
 
-/// q * a + k, compared with 0.
+constexpr std::size_t most_offsets = 64;  // values that reduction axes add to a condition
+
+/// q * a + k, compared with 0, for each of several k.
 struct Condition {
   std::size_t axis;
-  std::int64_t q, k;
+  std::int64_t q;
+  std::set<std::int64_t> k;
   ScalarOp op;
 };
 
@@ -22,13 +25,24 @@ std::optional<Condition> condition_of(const te::Compute& c, const te::Stage& s, 
   if (e.kind != te::Kind::scalar || !is_comparison(e.op)) return std::nullopt;
   const te::Affine x = te::affine_of(c, s, e.args[0]), y = te::affine_of(c, s, e.args[1]);
   if (!x.ok || !y.ok) return std::nullopt;
-  std::optional<Condition> found;
+  Condition found{s.axes.size(), 0, {x.constant - y.constant}, e.op};
   for (std::size_t a = 0; a < x.coeff.size(); ++a) {
     const std::int64_t q = x.coeff[a] - y.coeff[a];
     if (q == 0) continue;
-    if (found || a >= s.axes.size()) return std::nullopt;
-    found = Condition{a, q, x.constant - y.constant, e.op};
+    if (a < s.axes.size()) {
+      if (found.q != 0) return std::nullopt;
+      found.axis = a, found.q = q;
+      continue;
+    }
+    std::set<std::int64_t> all;
+    for (std::int64_t k : found.k)
+      for (std::int64_t i = 0; i < s.reduce[a - s.axes.size()].extent; ++i) {
+        all.insert(k + q * i);
+        if (all.size() > most_offsets) return std::nullopt;
+      }
+    found.k = std::move(all);
   }
+  if (found.q == 0) return std::nullopt;
   return found;
 }
 
@@ -51,15 +65,17 @@ ScalarOp mirrored(ScalarOp op) {
   }
 }
 
-/// Where the condition changes: below the first position with q * a + k >= 0, or with > 0.
-void add_cuts(Condition c, std::int64_t extent, std::set<std::int64_t>& to) {
-  if (c.q < 0) c = {c.axis, -c.q, -c.k, mirrored(c.op)};
-  const std::int64_t reached = -floor_div(c.k, c.q), passed = floor_div(-c.k, c.q) + 1;
-  const auto put = [&](std::int64_t k) {
-    if (k > 0 && k < extent) to.insert(k);
+/// Where q * a + k, compared with 0, changes: below the first position with q * a + k >= 0, or with
+/// > 0.
+void add_cuts(std::int64_t q, std::int64_t k, ScalarOp op, std::int64_t extent,
+              std::set<std::int64_t>& to) {
+  if (q < 0) q = -q, k = -k, op = mirrored(op);
+  const std::int64_t reached = -floor_div(k, q), passed = floor_div(-k, q) + 1;
+  const auto put = [&](std::int64_t at) {
+    if (at > 0 && at < extent) to.insert(at);
   };
-  if (c.op != ScalarOp::le && c.op != ScalarOp::gt) put(reached);
-  if (c.op != ScalarOp::lt && c.op != ScalarOp::ge) put(passed);
+  if (op != ScalarOp::le && op != ScalarOp::gt) put(reached);
+  if (op != ScalarOp::lt && op != ScalarOp::ge) put(passed);
 }
 
 }  // namespace
@@ -71,7 +87,9 @@ std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::S
     const te::Expr& e = c.exprs[id];
     costly |= e.kind == te::Kind::scalar && is_transcendental(e.op);
     if (const auto condition = condition_of(c, s, e))
-      add_cuts(*condition, s.axes[condition->axis].extent, found[condition->axis]);
+      for (std::int64_t k : condition->k)
+        add_cuts(condition->q, k, condition->op, s.axes[condition->axis].extent,
+                 found[condition->axis]);
   }
   std::vector<std::vector<std::int64_t>> r(s.axes.size());
   std::size_t parts = 1;

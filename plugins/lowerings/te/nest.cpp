@@ -41,7 +41,7 @@ struct Nest::Active {
   const std::vector<LoopSpec>& loops;
   std::vector<Range> axes;                      // by axis number
   std::size_t cut = 0;                          // index of the first loop of the tile
-  std::vector<std::vector<std::int64_t>> cuts;  // by output axis, without a reduction
+  std::vector<std::vector<std::int64_t>> cuts;  // by output axis; none around a reduction's loop
   bool has_reduction = false;
   const te::Expr* reduction = nullptr;
   int vec = -1;  // axis of the vector loop
@@ -96,7 +96,6 @@ void Nest::stage(std::uint32_t s, const std::vector<Range>& axes) {
   for (te::ExprId id : te::reachable(c_, st.value))
     if (c_.exprs[id].kind == te::Kind::reduce) a.reduction = &c_.exprs[id];
   a.has_reduction = a.reduction != nullptr;
-  if (!a.has_reduction) a.cuts = cuts_of(c_, st);
   a.cut = a.loops.size();
   for (std::size_t i = 0; i < a.loops.size(); ++i) {
     if (a.loops[i].kind == LoopKind::vector) {
@@ -108,6 +107,7 @@ void Nest::stage(std::uint32_t s, const std::vector<Range>& axes) {
   const auto unrolled = [](LoopKind k) { return k == LoopKind::unroll || k == LoopKind::vector; };
   if (!a.has_reduction)
     while (a.cut > 0 && unrolled(a.loops[a.cut - 1].kind)) --a.cut;
+  if (!a.has_reduction || unrolls_reduction(a)) a.cuts = cuts_of(c_, st);
   if (!a.loops.empty() && a.loops[0].kind == LoopKind::parallel)
     parallel(a);
   else
@@ -473,9 +473,17 @@ void Nest::accumulate(Active& a, std::size_t slot) {
     ExprId sum = tir::none;
     const unsigned lanes = code_.type(code_.var(acc)).lanes;
     if (fused) {
-      const ExprId x = code_.broadcast(eval_.value(a.stage, body.args[0], p), lanes);
-      const ExprId y = code_.broadcast(eval_.value(a.stage, body.args[1], p), lanes);
-      sum = code_.update(ScalarOp::fma, r.dtype, {x, y, code_.var(acc)});
+      // A factor that is known to be zero is padding, which adds nothing, whatever the other holds.
+      const auto factor = [&](std::size_t n) { return eval_.value(a.stage, body.args[n], p); };
+      const auto is_zero = [&](ExprId e) {
+        return code_[e].kind == tir::Kind::imm && code_[e].f == 0 && code_[e].i == 0;
+      };
+      const ExprId x = factor(0);
+      if (is_zero(x)) continue;
+      const ExprId y = factor(1);
+      if (is_zero(y)) continue;
+      sum = code_.update(ScalarOp::fma, r.dtype,
+                         {code_.broadcast(x, lanes), code_.broadcast(y, lanes), code_.var(acc)});
     } else {
       const ExprId x = code_.broadcast(eval_.value(a.stage, r.args[0], p), lanes);
       sum = code_.update(op, r.dtype, {code_.var(acc), x});
