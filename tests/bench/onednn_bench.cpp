@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -115,6 +116,9 @@ Row square(std::int64_t c, std::int64_t o, std::int64_t h, std::int64_t stride) 
   return conv_row("conv3",
                   {.c = c, .h = h, .w = h, .o = o, .kh = 3, .kw = 3, .stride = stride, .pad = 1});
 }
+Row pointwise(std::int64_t c, std::int64_t o, std::int64_t h, std::int64_t stride = 1) {
+  return conv_row("conv1", {.c = c, .h = h, .w = h, .o = o, .stride = stride});
+}
 Row depthwise(std::int64_t c, std::int64_t h, std::int64_t stride) {
   return conv_row(
       "dw",
@@ -133,12 +137,30 @@ Row product(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 std::vector<Row> rows() {
-  return {product(196, 512, 512),  product(3136, 64, 64),   product(128, 384, 384),
-          product(128, 1536, 384), product(1, 1000, 1280),  product(49, 2048, 512),
-          square(64, 64, 56, 1),   square(128, 128, 28, 1), square(256, 256, 14, 1),
-          square(512, 512, 7, 1),  square(128, 128, 56, 2), square(3, 32, 224, 2),
-          depthwise(144, 56, 1),   depthwise(144, 56, 2),   depthwise(384, 14, 1),
-          depthwise(32, 112, 1)};
+  std::vector<Row> r{product(196, 512, 512),  product(3136, 64, 64),   product(128, 384, 384),
+                     product(128, 1536, 384), product(1, 1000, 1280),  product(49, 2048, 512),
+                     square(64, 64, 56, 1),   square(128, 128, 28, 1), square(256, 256, 14, 1),
+                     square(512, 512, 7, 1),  square(128, 128, 56, 2), square(3, 32, 224, 2)};
+  // Layers of ResNet 50 and MobileNetV2.
+  for (auto [c, o, h] : {std::array<std::int64_t, 3>{64, 256, 56},
+                         {256, 64, 56},
+                         {512, 128, 28},
+                         {1024, 256, 14},
+                         {2048, 512, 7},
+                         {16, 96, 112},
+                         {96, 24, 56},
+                         {384, 64, 14},
+                         {160, 960, 7},
+                         {960, 160, 7}})
+    r.push_back(pointwise(c, o, h));
+  r.push_back(pointwise(256, 512, 56, 2));
+  for (auto [c, h, stride] : {std::array<std::int64_t, 3>{144, 56, 1},
+                              {144, 56, 2},
+                              {384, 14, 1},
+                              {32, 112, 1},
+                              {960, 7, 1}})
+    r.push_back(depthwise(c, h, stride));
+  return r;
 }
 
 /// Something to time: calls in a batch, least seconds of one call.
