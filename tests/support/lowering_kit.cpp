@@ -10,6 +10,7 @@
 #include <random>
 
 #include "tenon/eval.h"
+#include "tenon/text.h"
 #include "tests/support/native_target.h"
 #include "tests/support/registration.h"
 #include "tests/support/tir_interpreter.h"
@@ -145,6 +146,22 @@ std::string execute(const tir::Kernel& k, Run& r, const Cut& cut, KernelFn fn) {
   return "";
 }
 
+/// Random inputs of a case, and what the evaluator makes of them.
+struct Data {
+  std::vector<Bytes> inputs, wanted;
+  Data(const Case& c, unsigned seed) {
+    std::mt19937 rng(seed);
+    std::vector<const std::byte*> in;
+    std::vector<std::byte*> out;
+    for (const TensorType& t : c.compute.inputs) inputs.push_back(random_tensor(t, c, rng));
+    for (std::uint32_t o = 0; o < c.compute.outputs.size(); ++o)
+      wanted.push_back(bytes_of(c.compute.output_type(o)));
+    for (Bytes& b : inputs) in.push_back(b.data());
+    for (Bytes& b : wanted) out.push_back(b.data());
+    evaluate(c.compute, in, out);
+  }
+};
+
 struct Judge {
   const Case& c;
   const tir::Kernel& k;
@@ -207,6 +224,25 @@ std::vector<Bytes> run_native(const te::Compute& c, const std::vector<Bytes>& in
   return outputs;
 }
 
+void judge_schedules(const te::Compute& c, const std::vector<Schedule>& schedules) {
+  const TargetFacts native = llvm_facts();
+  std::vector<tir::Kernel> kernels;
+  for (const Schedule& s : schedules) {
+    CAPTURE(print(s, c));
+    kernels.push_back(accepted(te_lowering().kernel(c, s, native, {})));
+    CHECK(tir::check(kernels.back()) == "");
+    kernels.back().symbol = fmt::format("k{}", kernels.size());
+  }
+  const NativeKernels code = NativeKernels::compile(kernels, native);
+  const Case one{.name = "schedules", .compute = c};
+  const Data data(one, 1);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    CAPTURE(print(schedules[i], c));
+    const KernelFn fn = runs_here(native) ? code[kernels[i].symbol] : nullptr;
+    Judge{one, kernels[i], data.inputs, data.wanted}.all(fn);
+  }
+}
+
 void judge(const std::vector<Case>& cases) {
   const TargetFacts native = llvm_facts();
   std::vector<TargetFacts> targets{native};
@@ -227,21 +263,13 @@ void judge(const std::vector<Case>& cases) {
   const NativeKernels code = NativeKernels::compile(to_compile, native);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Case& c = cases[i];
-    std::mt19937 rng(static_cast<unsigned>(i + 1));
-    std::vector<Bytes> inputs, wanted;
-    std::vector<const std::byte*> in;
-    std::vector<std::byte*> out;
-    for (const TensorType& t : c.compute.inputs) inputs.push_back(random_tensor(t, c, rng));
-    for (std::uint32_t o = 0; o < c.compute.outputs.size(); ++o)
-      wanted.push_back(bytes_of(c.compute.output_type(o)));
-    for (Bytes& b : inputs) in.push_back(b.data());
-    for (Bytes& b : wanted) out.push_back(b.data());
-    evaluate(c.compute, in, out);
+    const Data data(c, static_cast<unsigned>(i + 1));
     for (std::size_t v = 0; v < lowered[i].size(); ++v) {
       const tir::Kernel& k = lowered[i][v].kernel;
       const std::string what = fmt::format("{} [{} {}]", c.name, lowered[i][v].schedule.family, v);
       CAPTURE(what);
-      Judge{c, k, inputs, wanted}.all(v < 2 && runs_here(native) ? code[k.symbol] : nullptr);
+      Judge{c, k, data.inputs, data.wanted}.all(v < 2 && runs_here(native) ? code[k.symbol]
+                                                                           : nullptr);
     }
   }
 }

@@ -40,6 +40,11 @@ struct Case {
 std::vector<std::vector<std::byte>> run_native(const te::Compute& c,
                                                const std::vector<std::vector<std::byte>>& inputs);
 
+/// The kernels that `schedules` make of `c`, which stands as the first sub-slot leaves it: each
+/// against the evaluator, cut into chunks, in place, interpreted and compiled. Small integers go
+/// in.
+void judge_schedules(const te::Compute& c, const std::vector<Schedule>& schedules);
+
 /// The whole judgement of every case, for vectors of 64, 32 and 16 bytes.
 void judge(const std::vector<Case>& cases);
 
