@@ -354,3 +354,25 @@ TEST_CASE("matmul: ranks, batches, vectors") {
   CHECK(refused("matmul", {f32({}), f32({4})}) != "");
   CHECK(refused("matmul", {f32({2, 2, 3}), f32({3, 3, 4})}).find("broadcast") != std::string::npos);
 }
+
+TEST_CASE("packed_matmul is matmul over the columns that its panels hold") {
+  std::mt19937 rng(10);
+  for (const auto& [shape, n, width] : std::vector<std::tuple<Shape, std::int64_t, std::int64_t>>{
+           {{3, 5}, 8, 4}, {{2, 3, 7}, 6, 6}, {{5}, 6, 2}, {{4, 0}, 3, 1}, {{0, 2}, 4, 2}}) {
+    const std::int64_t k = shape.back();
+    const Tensor a = test::small_integers(f32(shape), rng),
+                 b = test::small_integers(f32({k, n}), rng);
+    const Tensor columns = apply("transpose", {b}, {{"perm", std::vector<std::int64_t>{1, 0}}})[0];
+    const Tensor panels =
+        apply("pack", {columns}, {{"axis", std::int64_t{0}}, {"block", width}})[0];
+    const Tensor y = apply("packed_matmul", {a, panels})[0], wanted = apply("matmul", {a, b})[0];
+    CHECK(y.type == wanted.type);
+    CHECK(y.bytes == wanted.bytes);
+  }
+  CHECK(refused("packed_matmul", {f32({2, 3}), f32({2, 4, 5})}).find("[3] and [4]") !=
+        std::string::npos);
+  CHECK(refused("packed_matmul", {f32({2, 3}), f32({3, 4})}).find("ranks 1 or more and 3") !=
+        std::string::npos);
+  CHECK(refused("packed_matmul", {f32({2, 3}), f32({2, 3, 0})}).find("2 panels of 0") !=
+        std::string::npos);
+}
