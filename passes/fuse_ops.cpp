@@ -28,7 +28,11 @@ bool is_pointwise(FusionKind k) { return k <= FusionKind::broadcast; }
 class Grouper {
  public:
   Grouper(const Module& m, const Uses& uses, const Body& body, std::size_t max_nodes)
-      : m_(m), uses_(uses), max_(max_nodes) {
+      : m_(m),
+        uses_(uses),
+        max_(max_nodes),
+        transpose_(m.ops().at("transpose")),
+        attention_(m.ops().at("attention")) {
     for (const Node* n : body.nodes) order_.emplace(n, order_.size());
     for (const Node* n : body.nodes)
       if (fusable(*n) && !group_.contains(n) && !waits(*n)) grow(*n);
@@ -59,10 +63,11 @@ class Grouper {
     std::vector<const Node*> g{&first};
     group_[&first] = groups_.size();
     bool map = is_map(kind(first));  // no reduction or anchor inside yet
-    if (kind(first) == FusionKind::anchor) absorb_widening(g, first);
+    if (kind(first) == FusionKind::anchor) absorb_waiting(g, first);
     for (const Node* last = &first; g.size() < max_ && kind(first) != FusionKind::opaque;) {
       const Node* next = only_user(*last);
-      if (!next || !fusable(*next) || group_.contains(next) || !may_follow(*last, *next, map))
+      if (!next || !fusable(*next) || group_.contains(next) ||
+          !may_follow(first, *last, *next, map))
         break;
       map = map && is_map(kind(*next));
       take(g, next);
@@ -73,13 +78,20 @@ class Grouper {
     groups_.push_back(std::move(g));
   }
 
-  // Behind a reduction or an anchor: pointwise ops on exactly its elements. Behind maps: maps, and
-  // a reduction or anchor when the maps are cheap to repeat per element read (they are inlined into
-  // it), i.e. pure data movement or one pointwise op.
-  bool may_follow(const Node& last, const Node& next, bool map) const {
+  // Behind a reduction or an anchor: pointwise ops on exactly its elements, and behind an anchor
+  // moves of rows. Behind maps: maps.
+  bool may_follow(const Node& first, const Node& last, const Node& next, bool map) const {
     const FusionKind k = kind(next);
-    if (!map) return is_pointwise(k) && last.results[0].type.dims == next.results[0].type.dims;
-    return is_map(k);
+    if (map) return is_map(k);
+    if (kind(first) == FusionKind::anchor && moves_rows(next)) return true;
+    return is_pointwise(k) && last.results[0].type.dims == next.results[0].type.dims;
+  }
+
+  // Axes in another order, the last one where it was: what lay side by side still does.
+  bool moves_rows(const Node& n) const {
+    if (n.op != transpose_) return false;
+    const auto& perm = *n.attrs.get<std::vector<std::int64_t>>("perm");
+    return !perm.empty() && perm.back() == static_cast<std::int64_t>(perm.size()) - 1;
   }
 
   // Maps that feed only `user` come in as well.
@@ -99,14 +111,16 @@ class Grouper {
   }
 
   // What only widens the elements of an operand waits for the anchor that uses it: there, fewer
-  // bytes are read, and the wide ones are nowhere stored.
+  // bytes are read, and the wide ones are nowhere stored. So does what only moves its rows: the
+  // anchor reads them where they are. An attention reads columns as well as rows.
   bool waits(const Node& n) const {
     const Node* user = only_user(n);
-    return user && fusable(*user) && kind(*user) == FusionKind::anchor &&
-           kind(n) == FusionKind::elementwise && n.operands.size() == 1 &&
-           bits(n.results[0].type.dtype) > bits(n.operands[0].type().dtype);
+    if (!user || !fusable(*user) || kind(*user) != FusionKind::anchor) return false;
+    return moves_rows(n) || (n.op == transpose_ && user->op == attention_) ||
+           (kind(n) == FusionKind::elementwise && n.operands.size() == 1 &&
+            bits(n.results[0].type.dtype) > bits(n.operands[0].type().dtype));
   }
-  void absorb_widening(std::vector<const Node*>& g, const Node& anchor) {
+  void absorb_waiting(std::vector<const Node*>& g, const Node& anchor) {
     for (Value v : anchor.operands)
       if (order_.contains(v.node) && !group_.contains(v.node) && fusable(*v.node) && waits(*v.node))
         take(g, v.node);
@@ -120,6 +134,7 @@ class Grouper {
   const Module& m_;
   const Uses& uses_;
   std::size_t max_;
+  OpId transpose_, attention_;
   std::unordered_map<const Node*, std::size_t> order_, group_;
   std::vector<std::vector<const Node*>> groups_;
 };
@@ -220,8 +235,9 @@ class Fuser {
 
 /// Before: %1 = conv2d(%0, %w)  %2 = relu(%1)   After: %2 = primitive(%0, %w) { conv2d; relu }
 /// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on
-/// exactly its elements; before an anchor stand only casts to wider types; maps (pointwise and
-/// injective) chain freely; a value used twice stays outside; an opaque op stands alone. Every
+/// exactly its elements, and behind an anchor transposes that keep the last axis; before an anchor
+/// stand only casts to wider types and such transposes (before an attention, any); maps (pointwise
+/// and injective) chain freely; a value used twice stays outside; an opaque op stands alone. Every
 /// computing node ends up in a primitive, alone if need be. Cost: O(nodes + uses). Not here: views
 /// (mark-views runs before), constants (they stay operands, so that equal kernels stay equal).
 Status run(Module& m, PassContext& ctx) {

@@ -164,8 +164,8 @@ class Round {
     return e.kind == Kind::load && !in_.is_input(e.n) && inlined_[stage_of(e)];
   }
 
-  /// Stage s, if elementwise over a reduction that only s loads, becomes that reduction with s as
-  /// its epilogue.
+  /// Stage s, if elementwise over a reduction that only s loads, its axes perhaps in another order,
+  /// becomes that reduction with s as its epilogue.
   void absorb(std::uint32_t s) {
     Stage& stage = out_.stages[s];
     if (!stage.reduce.empty()) return;
@@ -173,26 +173,47 @@ class Round {
     for (ExprId id : reachable(b_.get(), stage.value))
       if (const Expr& e = b_.get().exprs[id]; e.kind == Kind::load && absorbable(s, e)) found = id;
     if (found == none) return;
+    const std::vector<ExprId> index = b_.get().exprs[found].args;
     const Stage producer = out_.stages[stage_of(b_.get().exprs[found])];
+    const ExprId folded = over(producer.value, index);
     std::vector<ExprId> map(stage.value + 1, none);
     for (ExprId id : reachable(b_.get(), stage.value))
-      map[id] = id == found ? producer.value : fold(mapped(Expr(b_.get().exprs[id]), map));
+      map[id] = id == found ? folded : fold(mapped(Expr(b_.get().exprs[id]), map));
     stage.value = map[stage.value];
     stage.reduce = producer.reduce;
     inlined_[s] = false;
+  }
+
+  /// `root` with index[k] for each output axis k.
+  ExprId over(ExprId root, const std::vector<ExprId>& index) {
+    if (is_identity(index)) return root;
+    std::map<ExprId, ExprId> map;
+    for (ExprId id : reachable(b_.get(), root)) {
+      Expr e = b_.get().exprs[id];
+      for (ExprId& a : e.args) a = map.at(a);
+      const bool renamed = e.kind == Kind::axis && e.n < index.size();
+      map[id] = renamed ? index[e.n] : fold(std::move(e));
+    }
+    return map.at(root);
   }
 
   bool absorbable(std::uint32_t s, const Expr& load) const {
     if (in_.is_input(load.n)) return false;
     const std::uint32_t p = stage_of(load);
     const Stage& producer = out_.stages[p];
-    if (producer.reduce.empty() || is_output(p) || producer.shape() != out_.stages[s].shape())
+    const std::vector<Axis>& axes = out_.stages[s].axes;
+    if (producer.reduce.empty() || is_output(p) || producer.axes.size() != axes.size())
       return false;
+    std::vector<bool> taken(axes.size(), false);
     for (std::size_t k = 0; k < load.args.size(); ++k) {
       const Expr& i = b_.get().exprs[load.args[k]];
-      bool only = producer.axes[k].extent == 1 && i.kind == Kind::imm;
-      if (!only && !(i.kind == Kind::axis && i.n == k)) return false;
+      if (producer.axes[k].extent == 1 && i.kind == Kind::imm) continue;
+      if (i.kind != Kind::axis || taken[i.n] || axes[i.n].extent != producer.axes[k].extent)
+        return false;
+      taken[i.n] = true;
     }
+    for (std::size_t k = 0; k < axes.size(); ++k)
+      if (!taken[k] && axes[k].extent != 1) return false;
     return loaded_once(s, p);
   }
 

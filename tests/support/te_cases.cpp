@@ -198,6 +198,38 @@ te::Compute layer_norm(std::int64_t rows, std::int64_t cols) {
   return b.take();
 }
 
+te::Compute attention(const Attention& p) {
+  te::Builder b({{DType::f32, Shape{p.m, p.heads, p.d}},
+                 {DType::f32, Shape{p.n, p.heads, p.d}},
+                 {DType::f32, Shape{p.n, p.heads, p.e}},
+                 {DType::f32, Shape{p.n}}});
+  const T q = b.input(0), k = b.input(1), v = b.input(2), mask = b.input(3);
+  const Shape scores{p.heads, p.m, p.n};
+  const T product = b.stage("product", scores, [&](Index i) {
+    return b.reduce(te::Fold::sum, {{"d", p.d}}, [&](Index r) {
+      return q({i[1], i[0], r[0]}) * k({i[2], i[0], r[0]});
+    });
+  });
+  const T score = b.stage("score", scores, [&](Index i) {
+    const E scaled = product(i) * b.imm(DType::f32, 0.25);
+    return p.mask ? scaled + mask({i[2]}) : scaled;
+  });
+  const T most = folded(b, "most", score, 2, te::Fold::max);
+  const T e = b.stage("exp", scores, [&](Index i) {
+    return te::unary(ScalarOp::exp, score(i) - most({i[0], i[1]}));
+  });
+  const T sum = folded(b, "sum", e, 2, te::Fold::sum);
+  const T weighted = b.stage("weighted", {p.heads, p.m, p.e}, [&](Index i) {
+    return b.reduce(te::Fold::sum, {{"n", p.n}}, [&](Index r) {
+      return e({i[0], i[1], r[0]}) * v({r[0], i[0], i[2]});
+    });
+  });
+  b.output(b.stage("out", {p.m, p.heads, p.e}, [&](Index i) {
+    return weighted({i[1], i[0], i[2]}) / sum({i[1], i[0]});
+  }));
+  return b.take();
+}
+
 te::Compute fold_axes(const Shape& shape, const std::vector<std::size_t>& over, te::Fold fold,
                       DType t) {
   te::Builder b({{t, shape}});

@@ -43,6 +43,13 @@ te::Compute panel_matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::in
 te::Compute pool(const Conv& p, te::Fold fold);
 te::Compute softmax(const Shape& shape, std::size_t axis);
 te::Compute layer_norm(std::int64_t rows, std::int64_t cols);
+/// Softmax between two products, per head: q [m,heads,d], k [n,heads,d], v [n,heads,e] and, when
+/// asked for, a mask [n] that is added; out [m,heads,e].
+struct Attention {
+  std::int64_t heads = 1, m = 1, n = 1, d = 1, e = 1;
+  bool mask = false;
+};
+te::Compute attention(const Attention& p);
 /// Folds the axes of `over` of one input.
 te::Compute fold_axes(const Shape& shape, const std::vector<std::size_t>& over, te::Fold fold,
                       DType t = DType::f32);

@@ -44,3 +44,39 @@ TEST_CASE("lowering: layer norm") {
     cases.push_back({fmt::format("{}x{}", rows, cols), layer_norm(rows, cols), 8, 1.0});
   judge(cases);
 }
+
+TEST_CASE("lowering: softmax between two products") {
+  std::vector<Case> cases;
+  for (const Attention& p :
+       {Attention{.heads = 2, .m = 5, .n = 7, .d = 3, .e = 4},
+        Attention{.heads = 3, .m = 17, .n = 33, .d = 16, .e = 18, .mask = true},
+        Attention{.heads = 9, .m = 20, .n = 40, .d = 8, .e = 32},
+        Attention{.heads = 1, .m = 70, .n = 64, .d = 32, .e = 16},
+        Attention{.heads = 4, .m = 1, .n = 50, .d = 16, .e = 16, .mask = true},
+        Attention{.heads = 2, .m = 3, .n = 1, .d = 1, .e = 1},
+        Attention{.heads = 16, .m = 24, .n = 48, .d = 64, .e = 64}})
+    cases.push_back(
+        {fmt::format("{} heads, {}x{}, {} and {} elements", p.heads, p.m, p.n, p.d, p.e),
+         attention(p), 32, 1.0});
+  judge(cases);
+}
+
+TEST_CASE("lowering: no score of an attention leaves the worker's scratch") {
+  const std::int64_t m = 512, n = 256;
+  const Lowered l =
+      lower(attention({.heads = 12, .m = m, .n = n, .d = 32, .e = 32}), plain_facts());
+  CHECK(l.schedule.family == "rows");
+  for (const tir::Buffer& b : l.kernel.buffers) CHECK(b.scope != tir::Scope::shared);
+  CHECK(l.kernel.worker_bytes < m * n * 4 / 4);
+  CHECK(l.kernel.extent >= 12);
+}
+
+TEST_CASE("lowering: stages are in step along any axis, not the first ones only") {
+  const auto family = [](const Shape& s, std::size_t axis) {
+    return lower(softmax(s, axis), plain_facts()).schedule.family;
+  };
+  CHECK(family({6, 17}, 1) == "rows");
+  CHECK(family({6, 17}, 0) == "rows");
+  CHECK(family({2, 7, 18}, 1) == "rows");
+  CHECK(family({40}, 0) != "rows");
+}

@@ -279,6 +279,31 @@ TEST_CASE("softmax and log_softmax along any axis") {
   CHECK(refused("softmax", {f32({})}) != "");
 }
 
+TEST_CASE("attention is a softmax between two products") {
+  // The first head sees all three rows of k, the second one the last two.
+  const Tensor q = test::tensor<float>({2, 1, 2}, {1, 2, -1, 1});
+  const Tensor k = test::tensor<float>({3, 2}, {1, 0, 0, 1, 2, 2});
+  const Tensor v = test::tensor<float>({3, 1}, {10, 20, 30});
+  const Tensor mask = test::tensor<float>({2, 1, 3}, {0, 0, 0, -1e9f, 0, 0});
+  const auto weighted = [](std::vector<double> scores, std::vector<double> values) {
+    double sum = 0, of = 0;
+    for (std::size_t n = 0; n < scores.size(); ++n)
+      sum += std::exp(scores[n]), of += std::exp(scores[n]) * values[n];
+    return doctest::Approx(of / sum).epsilon(1e-5);
+  };
+  const Tensor y = apply("attention", {q, k, v, mask}, {{"scale", 0.5}})[0];
+  CHECK(y.type == TensorType(DType::f32, Shape{2, 1, 1}));
+  CHECK(y.as<float>()[0] == weighted({0.5, 1, 3}, {10, 20, 30}));
+  CHECK(y.as<float>()[1] == weighted({0.5, 0}, {20, 30}));
+  CHECK(refused("attention", {f32({2, 3}), f32({4, 5}), f32({4, 6})}).find("last extents") !=
+        std::string::npos);
+  CHECK(refused("attention", {f32({2, 3}), f32({4, 3}), f32({5, 6})}).find("row counts") !=
+        std::string::npos);
+  CHECK(refused("attention", {f32({2, 3}), f32({4, 3}), f32({4, 6}), f32({7, 2, 4})})
+            .find("larger than the scores") != std::string::npos);
+  CHECK(refused("attention", {f32({3}), f32({4, 3}), f32({4, 6})}) != "");
+}
+
 TEST_CASE("batch_norm and layer_norm") {
   const Tensor x = test::tensor<float>({1, 2, 2}, {1, 3, 10, 20});
   const Tensor y = apply("batch_norm",

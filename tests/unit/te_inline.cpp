@@ -66,7 +66,8 @@ TEST_CASE("inline: a reduction takes its epilogue, with broadcast operands and t
   CHECK(c.stages[0].reduce.size() == 1);
 }
 
-TEST_CASE("inline: a reduction that is an output, loaded twice or transposed keeps its storage") {
+TEST_CASE(
+    "inline: a reduction that is an output, loaded twice or read crosswise keeps its storage") {
   for (int kind = 0; kind < 3; ++kind) {
     CAPTURE(kind);
     Builder b({f32({4, 4})});
@@ -79,10 +80,25 @@ TEST_CASE("inline: a reduction that is an output, loaded twice or transposed kee
     if (kind == 0) b.output(sum);
     b.output(b.stage("out", {4, 4}, [&](auto i) {
       E transposed = sum({i[1], i[0]});
-      return kind == 0 ? sum(i) * 2 : kind == 1 ? sum(i) + transposed : transposed;
+      return kind == 0 ? sum(i) * 2 : kind == 1 ? sum(i) + transposed : sum({i[0], i[0]});
     }));
     inlined(b.take(), 2);
   }
+}
+
+TEST_CASE("inline: a reduction whose axes are put in another order is computed in that order") {
+  Builder b({f32({2, 4, 6}), f32({6, 5}), f32({4, 2})});
+  T x = b.input(0), w = b.input(1), bias = b.input(2);
+  T product = b.stage("product", {2, 4, 5}, [&](auto i) {
+    return b.reduce(Fold::sum, {{"k", 6}}, [&](auto r) {
+      return x({i[0], i[1], r[0]}) * w({r[0], i[2]});
+    });
+  });
+  T moved = b.stage("moved", {4, 2, 5}, [&](auto i) { return product({i[1], i[0], i[2]}); });
+  b.output(b.stage("out", {4, 2, 5}, [&](auto i) { return moved(i) + bias({i[0], i[1]}); }));
+  Compute c = inlined(b.take(), 1);
+  CHECK(c.stages[0].shape() == Shape{4, 2, 5});
+  CHECK(c.stages[0].reduce.size() == 1);
 }
 
 TEST_CASE("inline: exp stays where it would be evaluated more often, cheap stages do not") {

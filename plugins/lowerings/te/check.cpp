@@ -119,9 +119,9 @@ Status check_schedule(const te::Compute& c, const Schedule& s) {
       const StageSchedule& x = s.stages[p];
       if (x.place != Place::worker) continue;
       const StageSchedule& y = s.stages[u];
-      const bool sibling =
-          y.place == Place::worker && y.at_stage == x.at_stage && y.at_loop == x.at_loop;
-      if (u != x.at_stage && !sibling)
+      const bool within =
+          y.place == Place::worker && y.at_stage == x.at_stage && y.at_loop >= x.at_loop;
+      if (u != x.at_stage && !within)
         return bad_schedule(
             c.stages[p], "is in worker scratch, out of reach of stage '" + c.stages[u].name + "'");
     }

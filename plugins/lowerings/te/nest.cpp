@@ -228,15 +228,17 @@ void Nest::decode_among(Active& a, std::size_t i, const std::vector<VarId>& inde
 // ---- stages computed inside the loops of their consumer
 
 void Nest::attached(Active& a, std::size_t i) {
-  std::vector<std::uint32_t> children;
+  std::vector<std::uint32_t> children, within;  // here, and here or further in
   for (std::uint32_t s = 0; s < c_.stages.size(); ++s) {
     const StageSchedule& x = schedule_.stages[s];
-    if (x.place == Place::worker && x.at_stage == a.number && x.at_loop == i) children.push_back(s);
+    if (x.place != Place::worker || x.at_stage != a.number || x.at_loop < i) continue;
+    within.push_back(s);
+    if (x.at_loop == i) children.push_back(s);
   }
   if (children.empty()) return;
   std::vector<std::vector<Range>> regions(c_.stages.size());
   request(a.stage, a.axes, regions);
-  for (auto s = children.rbegin(); s != children.rend(); ++s) {
+  for (auto s = within.rbegin(); s != within.rend(); ++s) {
     std::vector<Range> ranges = regions[*s];
     for (const te::Axis& x : c_.stages[*s].reduce) ranges.push_back({{}, x.extent});
     if (!regions[*s].empty() || c_.stages[*s].axes.empty()) request(c_.stages[*s], ranges, regions);

@@ -1,9 +1,10 @@
 // The second sub-slot: which family schedules a compute. Families are tried in order; the first
 // that applies wins.
 //
-//   rows    one output; the other stages walk some leading axes in step with it: those axes are the
+//   rows    one output; the other stages walk some of its axes in step with it: those axes are the
 //   parallel range, the
-//           stages are computed row by row in worker scratch (softmax, normalisation)
+//           stages are computed row by row, or for blocks of rows, in worker scratch (softmax,
+//           normalisation, attention): rows.cpp
 //   tile    one output with a reduction; stages without reduction that feed it (padding) are
 //   computed in the part that a
 //           block of the output needs, in worker scratch, or whole in shared scratch when the
@@ -15,6 +16,7 @@
 #include <optional>
 
 #include "lowering.h"
+#include "rows.h"
 #include "tiling.h"
 
 namespace tenon::te_lowering {
@@ -25,7 +27,6 @@ constexpr std::int64_t enough_blocks = 32;         // of the parallel range
 constexpr std::uint64_t near_bytes = 32 << 10;     // scratch that one output plane reads
 constexpr std::uint64_t shared_bytes = 192 << 10;  // scratch that many output planes read
 constexpr std::uint64_t call_bytes = 512 << 10;    // scratch that all blocks of a call read
-constexpr std::uint64_t row_bytes = 256 << 10;
 
 class Scheduler {
  public:
@@ -39,7 +40,8 @@ class Scheduler {
 
   Schedule run() {
     if (options_.naive) return naive();
-    if (auto s = rows()) return *s;
+    if (root())
+      if (auto s = rows(c_, facts_, target_, !small())) return *s;
     if (auto s = tile()) return *s;
     return whole();
   }
@@ -96,71 +98,6 @@ class Scheduler {
       r.stages.push_back(
           {.place = is_output(s) ? Place::output : Place::shared, .loops = alone(facts_[s])});
     return r;
-  }
-
-  // ---- rows
-
-  /// How many leading axes every stage shares with the root, each loading the others at its own
-  /// position.
-  std::size_t shared_axes(std::uint32_t root) const {
-    std::size_t k = c_.stages[root].axes.size();
-    for (std::uint32_t s = 0; s < root; ++s) {
-      const te::Stage& st = c_.stages[s];
-      k = std::min(k, st.axes.size());
-      for (std::size_t d = 0; d < k; ++d)
-        if (st.axes[d].extent != c_.stages[root].axes[d].extent) k = d;
-    }
-    for (std::uint32_t s = 0; s <= root; ++s)
-      for (te::ExprId id : te::reachable(c_, c_.stages[s].value)) {
-        const te::Expr& e = c_.exprs[id];
-        if (e.kind != te::Kind::load || c_.is_input(e.n)) continue;
-        for (std::size_t d = 0; d < k; ++d) {
-          const te::Expr& i = c_.exprs[e.args[d]];
-          if (i.kind != te::Kind::axis || i.n != d) k = d;
-        }
-      }
-    return k;
-  }
-
-  std::optional<Schedule> rows() const {
-    const auto last = root();
-    if (!last || *last == 0) return std::nullopt;
-    bool reductions_before = false;
-    for (std::uint32_t s = 0; s < *last; ++s) reductions_before |= facts_[s].reduction != nullptr;
-    const std::size_t k = shared_axes(*last);
-    if (!reductions_before || k == 0) return std::nullopt;
-    Schedule r{.family = "rows", .stages = {}};
-    std::uint64_t scratch = 0;
-    for (std::uint32_t s = 0; s <= *last; ++s) {
-      StageFacts f = facts_[s];
-      std::uint64_t bytes = bits(c_.stages[s].dtype) / 8;
-      for (std::size_t a = 0; a < f.n_out; ++a) {
-        if (a < k)
-          f.extent[a] = 1;
-        else
-          bytes *= static_cast<std::uint64_t>(f.extent[a]);
-      }
-      if (s < *last) scratch += bytes;
-      StageSchedule x{.place = s == *last ? Place::output : Place::worker,
-                      .at_stage = *last,
-                      .at_loop = static_cast<std::uint32_t>(k)};
-      if (s == *last) {
-        x.at_stage = x.at_loop = 0;
-        for (std::uint32_t a = 0; a < k; ++a) x.loops.push_back({a, 1, LoopKind::parallel});
-      } else {
-        for (std::uint32_t a = 0; a < k; ++a) x.loops.push_back({a, 1, LoopKind::serial});
-      }
-      append(x.loops, alone(f));
-      r.stages.push_back(std::move(x));
-    }
-    if (scratch > row_bytes) return std::nullopt;
-    if (small()) serialise(r.stages[*last]);
-    return r;
-  }
-
-  static void serialise(StageSchedule& s) {
-    for (LoopSpec& l : s.loops)
-      if (l.kind == LoopKind::parallel) l.kind = LoopKind::serial;
   }
 
   // ---- tile and map

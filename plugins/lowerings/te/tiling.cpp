@@ -21,29 +21,6 @@ double load_cost(std::int64_t step, double lanes) {
   return step == irregular ? 1.5 * lanes : 1.2 * lanes;
 }
 
-/// Cost per point of the stage when `v` is spread over lanes (-1: none).
-double vector_cost(const StageFacts& f, int v, std::int64_t lanes) {
-  const double l = v < 0 ? 1 : static_cast<double>(lanes);
-  double cost = 0.5;
-  for (const Access& a : f.loads) {
-    const double weight =
-        f.reduction && !a.in_reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
-    cost += weight * (v < 0 ? 1 : load_cost(a.step[v], l));
-  }
-  const bool folds = v >= static_cast<int>(f.n_out);
-  if (v >= 0 && !folds) {
-    const double weight = f.reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
-    cost += weight * (f.store[v] == 1 ? 1 : 1.5 * l);
-  }
-  if (v < 0) return cost + f.operations;
-  const double extent = static_cast<double>(std::max<std::int64_t>(f.extent[v], 1));
-  const double vectors = static_cast<double>(blocks(f.extent[v], lanes));
-  cost += f.operations * 0.5;
-  cost *= vectors / extent;
-  if (folds) cost += 20.0 / static_cast<double>(f.reduction_volume());
-  return cost;
-}
-
 void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
   const std::int64_t lanes =
       std::min<std::int64_t>(64, target.vector_bytes / std::max(1u, f.element_bytes));
@@ -239,6 +216,28 @@ std::vector<std::uint32_t> point_order(const StageFacts& f, const Tiling& t) {
 }
 
 }  // namespace
+
+double vector_cost(const StageFacts& f, int v, std::int64_t lanes) {
+  const double l = v < 0 ? 1 : static_cast<double>(lanes);
+  double cost = 0.5;
+  for (const Access& a : f.loads) {
+    const double weight =
+        f.reduction && !a.in_reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
+    cost += weight * (v < 0 ? 1 : load_cost(a.step[v], l));
+  }
+  const bool folds = v >= static_cast<int>(f.n_out);
+  if (v >= 0 && !folds) {
+    const double weight = f.reduction ? 1.0 / static_cast<double>(f.reduction_volume()) : 1;
+    cost += weight * (f.store[v] == 1 ? 1 : 1.5 * l);
+  }
+  if (v < 0) return cost + f.operations;
+  const double extent = static_cast<double>(std::max<std::int64_t>(f.extent[v], 1));
+  const double vectors = static_cast<double>(blocks(f.extent[v], lanes));
+  cost += f.operations * 0.5;
+  cost *= vectors / extent;
+  if (folds) cost += 20.0 / static_cast<double>(f.reduction_volume());
+  return cost;
+}
 
 Tiling tiling_of(const StageFacts& f, const TargetFacts& target) {
   Tiling t;

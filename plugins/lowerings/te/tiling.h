@@ -21,6 +21,9 @@ struct Tiling {
   std::vector<std::uint32_t> order;  ///< output axes, the one to vary slowest first
 };
 
+/// Cost per point of the stage when `v` is spread over lanes (-1: none).
+double vector_cost(const StageFacts& f, int v, std::int64_t lanes);
+
 Tiling tiling_of(const StageFacts& f, const TargetFacts& target);
 
 /// Loops over the output axes in `order`, in steps of the tile; axes that the tile covers have
