@@ -82,8 +82,9 @@ struct Erf {
 };
 struct Sigmoid {
   template <class T>
-  T operator()(T x) const {
-    return T(1) / (T(1) + std::exp(-x));
+  T operator()(T x) const {  // small results keep their digits: nothing overflows
+    const T e = std::exp(-std::abs(x));
+    return (x < T(0) ? e : T(1)) / (T(1) + e);
   }
 };
 struct Sin {

@@ -11,7 +11,6 @@
 
 #include "tenon/eval.h"
 #include "tenon/text.h"
-#include "tests/support/native_target.h"
 #include "tests/support/registration.h"
 #include "tests/support/tir_interpreter.h"
 
@@ -213,15 +212,35 @@ Lowered lower(const te::Compute& c, const TargetFacts& facts, bool naive) {
   return r;
 }
 
-std::vector<Bytes> run_native(const te::Compute& c, const std::vector<Bytes>& inputs) {
-  Lowered l = lower(c, llvm_facts());
-  const NativeKernels code = NativeKernels::compile({l.kernel}, llvm_facts());
-  Run r(l.kernel, inputs, nullptr);
-  REQUIRE(execute(l.kernel, r, whole(l.kernel), code[l.kernel.symbol]) == "");
+NativeKernel::NativeKernel(const te::Compute& c)
+    : outputs_(c.outputs.size()),
+      lowered_(lower(c, llvm_facts())),
+      code_(NativeKernels::compile({lowered_.kernel}, llvm_facts())) {}
+
+namespace {
+
+std::vector<Bytes> outputs_of(const tir::Kernel& k, KernelFn fn, const std::vector<Bytes>& inputs,
+                              std::size_t count) {
+  Run r(k, inputs, nullptr);
+  REQUIRE(execute(k, r, whole(k), fn) == "");
   std::vector<Bytes> outputs;
-  for (std::size_t o = 0; o < c.outputs.size(); ++o)
-    outputs.push_back(r.output(static_cast<std::uint32_t>(c.inputs.size() + o)));
+  for (std::size_t o = 0; o < count; ++o)
+    outputs.push_back(r.output(static_cast<std::uint32_t>(inputs.size() + o)));
   return outputs;
+}
+
+}  // namespace
+
+std::vector<Bytes> NativeKernel::run(const std::vector<Bytes>& inputs) const {
+  return outputs_of(lowered_.kernel, code_[lowered_.kernel.symbol], inputs, outputs_);
+}
+
+std::vector<Bytes> NativeKernel::interpret(const std::vector<Bytes>& inputs) const {
+  return outputs_of(lowered_.kernel, nullptr, inputs, outputs_);
+}
+
+std::vector<Bytes> run_native(const te::Compute& c, const std::vector<Bytes>& inputs) {
+  return NativeKernel(c).run(inputs);
 }
 
 void judge_schedules(const te::Compute& c, const std::vector<Schedule>& schedules) {

@@ -11,6 +11,7 @@
 #include "tenon/lowering.h"
 #include "tenon/target.h"
 #include "tenon/te.h"
+#include "tests/support/native_target.h"
 
 namespace tenon::test {
 
@@ -36,7 +37,22 @@ struct Case {
   int low = -3, high = 3;  ///< inputs are integers in this range ...
   double scale = 1;        ///< ... times this
 };
-/// Lowers, compiles for this machine and runs; one vector of bytes per output.
+/// A compute lowered and compiled for this machine.
+class NativeKernel {
+ public:
+  explicit NativeKernel(const te::Compute& c);
+  /// One vector of bytes per output.
+  std::vector<std::vector<std::byte>> run(const std::vector<std::vector<std::byte>>& inputs) const;
+  /// The same by the interpreter of kernels.
+  std::vector<std::vector<std::byte>> interpret(
+      const std::vector<std::vector<std::byte>>& inputs) const;
+
+ private:
+  std::size_t outputs_;
+  Lowered lowered_;
+  NativeKernels code_;
+};
+/// NativeKernel::run of a compute that runs once.
 std::vector<std::vector<std::byte>> run_native(const te::Compute& c,
                                                const std::vector<std::vector<std::byte>>& inputs);
 

@@ -175,7 +175,9 @@ te::Compute softmax(const Shape& shape, std::size_t axis) {
     return te::unary(ScalarOp::exp, x(i) - most(without(i, axis)));
   });
   const T sum = folded(b, "sum", e, axis, te::Fold::sum);
-  b.output(b.stage("softmax", shape, [&](Index i) { return e(i) / sum(without(i, axis)); }));
+  const T scale =
+      b.stage("scale", sum.shape(), [&](Index i) { return b.imm(DType::f32, 1) / sum(i); });
+  b.output(b.stage("softmax", shape, [&](Index i) { return e(i) * scale(without(i, axis)); }));
   return b.take();
 }
 

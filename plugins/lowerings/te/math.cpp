@@ -1,10 +1,9 @@
 // Transcendental functions as polynomials. In f32; f16 and bf16 go through f32; f64 is refused
 // (supported()).
 //
-// Largest errors over the whole domain, results that are denormal included: exp, log, sigmoid,
-// tanh, erf 2 ulp; sin, cos, pow 1 ulp (computed in f64). Infinities, NaN, zeros and overflow come
-// out as in C's libm. In `min` and `max` the second operand wins for NaN (scalar.h), so bounds
-// stand first where a NaN has to pass.
+// Largest errors: the table in README.md. sin, cos and pow are computed in f64. Infinities, NaN,
+// zeros and overflow come out as in C's libm. In `min` and `max` the second operand wins for NaN
+// (scalar.h), so bounds stand first where a NaN has to pass.
 #include "math.h"
 
 #include <cmath>
@@ -61,7 +60,6 @@ class Math {
   }
 
   ExprId exp(ExprId x);
-  ExprId exp_near(ExprId x);
   ExprId log(ExprId x);
   ExprId tanh(ExprId x);
   ExprId sigmoid(ExprId x);
@@ -71,10 +69,13 @@ class Math {
   ExprId mod(ExprId x, ExprId y);
 
  private:
-  ExprId two_to(ExprId n) {  // f32, -126 <= n <= 127
-    const ExprId biased = integer(ScalarOp::add, DType::i32, n, 127);
-    return bits(DType::f32, integer(ScalarOp::shl, DType::i32, biased, 23));
-  }
+  struct Reduced {
+    ExprId p, n;
+  };
+  Reduced reduced_exp(ExprId x);
+  ExprId two_to(ExprId n, ExprId bias);
+  ExprId exp_near(ExprId x);
+
   Code& code_;
   DType t_;
 };
@@ -82,25 +83,37 @@ class Math {
 /// Where the result is 0 whatever the rounding, e^0 is computed and dropped: products that
 /// underflow take hundreds of cycles, and masked elements of a softmax are of that kind.
 ExprId Math::exp(ExprId x) {
-  const ExprId gone = test(ScalarOp::lt, x, k(-104));
-  return pick(gone, k(0), exp_near(pick(gone, k(0), op(ScalarOp::min, k(90), x))));
+  const ExprId stays = negate(test(ScalarOp::lt, x, k(-104)));  // NaN does
+  return pick(stays, exp_near(pick(stays, op(ScalarOp::min, k(89), x), k(0))), k(0));
 }
 
-/// e^x for -104 <= x <= 90. x = n ln 2 + r; the power of two is applied in two steps, so that
-/// denormal results round once.
-ExprId Math::exp_near(ExprId x) {
-  const ExprId magic = k(12582912.0);  // 1.5 * 2^23: the sum's last bits are the rounded integer
+/// x = n ln 2 + r with a whole n and |r| <= ln 2 / 2, as e^r and n. Of a vector of integers, `n`
+/// has n in its low bits: a magic number was added, whose bits a shift by 23 drops.
+Math::Reduced Math::reduced_exp(ExprId x) {
+  const ExprId magic = k(12582912.0);  // 1.5 * 2^23
   const ExprId shifted = fma(x, k(1.44269504088896341), magic);
   const ExprId n = sub(shifted, magic);
   ExprId r = fma(n, k(-0.693359375), x);
   r = fma(n, k(2.12194440e-4), r);
-  ExprId p = poly(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
-                      1.6666665459e-1, 5.0000001201e-1});
-  p = add(fma(p, mul(r, r), r), k(1));
-  const ExprId i = integer(ScalarOp::sub, DType::i32, bits(DType::i32, shifted), 0x4b400000);
-  const ExprId half = integer(ScalarOp::shr, DType::i32, i, 1);
-  const ExprId rest = code_.scalar(ScalarOp::sub, DType::i32, {i, half});
-  return mul(mul(p, two_to(half)), two_to(rest));
+  return {poly(r, {1.38145406e-3, 8.36874545e-3, 4.16683890e-2, 1.66665211e-1, 4.99999940e-1, 1.0,
+                   1.0}),
+          bits(DType::i32, shifted)};
+}
+
+/// 2^(n + bias - 127), bias an i32 whose low bits are zero.
+ExprId Math::two_to(ExprId n, ExprId bias) {
+  return bits(DType::f32, code_.scalar(ScalarOp::add, DType::i32,
+                                       {integer(ScalarOp::shl, DType::i32, n, 23), bias}));
+}
+
+/// e^x for -104 <= x <= 89. The power of two is applied in two steps, so that results overflow, and
+/// denormal ones round, once and in the last step.
+ExprId Math::exp_near(ExprId x) {
+  const Reduced e = reduced_exp(x);
+  const ExprId small = test(ScalarOp::lt, x, k(-80));  // 2^(n + 64) * 2^-64, else 2^(n - 1) * 2
+  const ExprId bias = pick(small, code_.imm_int(DType::i32, (127 + 64) << 23),
+                           code_.imm_int(DType::i32, 126 << 23));
+  return mul(mul(e.p, two_to(e.n, bias)), pick(small, k(0x1p-64), k(2)));
 }
 
 ExprId Math::log(ExprId x0) {
@@ -128,12 +141,13 @@ ExprId Math::log(ExprId x0) {
 
 ExprId Math::tanh(ExprId x) {
   const ExprId a = abs(x), z = mul(x, x);
-  const ExprId twice = op(ScalarOp::min, k(90), add(a, a));
-  const ExprId large = sub(k(1), div(k(2), add(exp_near(twice), k(1))));
+  const Reduced e = reduced_exp(op(ScalarOp::min, k(20), add(a, a)));  // from 18.1 on, 1
+  const ExprId power = mul(e.p, two_to(e.n, code_.imm_int(DType::i32, 127 << 23)));
+  const ExprId large = sub(k(1), div(k(2), add(power, k(1))));
   ExprId small = poly(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
                           -3.33332819422e-1});
-  small = fma(mul(small, z), x, x);
-  return pick(test(ScalarOp::lt, a, k(0.625)), small, signed_as(large, x));
+  small = fma(mul(small, z), a, a);
+  return signed_as(pick(test(ScalarOp::lt, a, k(0.625)), small, large), x);
 }
 
 ExprId Math::sigmoid(ExprId x) {
@@ -280,6 +294,7 @@ ExprId Math::mod(ExprId x32, ExprId y32) {
                                both(test(ScalarOp::gt, r, d.k(0)), test(ScalarOp::lt, y32, k(0))));
   const ExprId y_signed = to(DType::f64, y32);
   ExprId v = to(DType::f32, d.pick(differ, d.add(r, y_signed), r));
+  v = pick(test(ScalarOp::eq, x32, k(0)), x32, v);  // -0 stays what it is
   // x mod inf is x or, with the other sign, that inf; x mod 0 and inf mod y are NaN.
   const ExprId y_inf = test(ScalarOp::eq, abs(y32), k(inf));
   const ExprId other_sign =

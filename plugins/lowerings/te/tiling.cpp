@@ -253,7 +253,7 @@ Tiling tiling_of(const StageFacts& f, const TargetFacts& target) {
       t.slots = std::clamp<std::int64_t>(8 / points, 1, blocks(f.extent[t.vec], t.lanes));
     }
   } else if (t.vec >= 0) {
-    const std::int64_t vectors = f.transcendental ? 1 : 4;
+    const std::int64_t vectors = !f.transcendental ? 4 : target.vector_registers >= 32 ? 2 : 1;
     t.block[t.vec] = t.lanes * std::min(vectors, blocks(f.extent[t.vec], t.lanes));
   }
   return t;
