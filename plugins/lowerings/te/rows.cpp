@@ -14,8 +14,9 @@ namespace tenon::te_lowering {
 
 namespace {
 
-constexpr std::uint64_t most_bytes = 256 << 10;  // of scratch, without copies of operands
-constexpr std::uint64_t block_bytes = 32 << 10;  // of the rows of a block, all stages together
+constexpr std::uint64_t most_bytes = 256 << 10;       // of scratch, without copies of operands
+constexpr std::uint64_t block_bytes = 32 << 10;       // of the rows of a block, all stages together
+constexpr std::uint64_t small_block_bytes = 4 << 10;  // of rows that are short: folds side by side
 constexpr std::uint64_t rows_of_a_tile = 8, most_rows = 64;  // of a block
 constexpr std::int64_t enough_blocks = 8;  // of the parallel range, before rows are divided
 
@@ -94,17 +95,21 @@ class Rows {
     block_.assign(step_.axes.size(), 1);
     const std::uint32_t last = step_.axes.back();
     bool reused = false;
-    for (std::uint32_t s = 0; s <= root_; ++s) reused |= reuses(s, last);
+    std::uint64_t each = 1;  // bytes of one row; the block is 1 so far
+    for (std::uint32_t s = 0; s <= root_; ++s) {
+      reused |= reuses(s, last);
+      if (s < root_ && !step_.copy[s]) each += bytes(s);
+    }
     const Tiling t = tiling_of(facts_[root_], target_);
     if (reused) {
-      std::uint64_t each = 1;  // bytes of one row; the block is 1 so far
-      for (std::uint32_t s = 0; s < root_; ++s)
-        if (!step_.copy[s]) each += bytes(s);
       const std::uint64_t tiles = std::max<std::uint64_t>(block_bytes / each / rows_of_a_tile, 1);
       const std::uint64_t fit = std::max<std::uint64_t>(most_bytes / each, 1);
       block_.back() = static_cast<std::int64_t>(std::min({tiles * rows_of_a_tile, fit, most_rows}));
     } else if (t.vec == static_cast<int>(last)) {
       block_.back() = 4 * t.lanes;
+    } else {
+      block_.back() = static_cast<std::int64_t>(
+          std::clamp<std::uint64_t>(small_block_bytes / each, 1, rows_of_a_tile));
     }
     block_.back() = std::min(block_.back(), std::max<std::int64_t>(extent(last), 1));
   }
