@@ -22,6 +22,7 @@ struct Form {
   const Body* body = nullptr;
   const Node* first = nullptr;  // the first of them
   std::string target, hint;
+  const BoundLowering* lowering = nullptr;
   LoweringKey key;
   std::shared_ptr<const Lowered> lowered;
   std::string symbol;
@@ -87,6 +88,15 @@ std::string spell(const OptionValues& options) {
   return s;
 }
 
+/// `b` for primitives with the attribute `fast_math`: with that option, if the lowering has it.
+BoundLowering with_fast_math(BoundLowering b) {
+  const auto is_it = [](const auto& o) { return o.key == "fast_math"; };
+  if (std::ranges::none_of(b.kernel->options, is_it)) return b;
+  std::erase_if(b.kernel_options, is_it);
+  b.kernel_options.push_back({.key = "fast_math", .items = {"true"}});
+  return b;
+}
+
 std::string spell(const BoundLowering& b) {
   return b.compute->id + "{" + spell(b.compute_options) + "}" + b.schedule->id + "{" +
          spell(b.schedule_options) + "}" + b.kernel->id + "{" + spell(b.kernel_options) + "}";
@@ -114,7 +124,9 @@ Result<Lowered> lower_one(const te::Compute& composed, const BoundLowering& b) {
 class LowerTE {
  public:
   LowerTE(Module& m, const LowerConfig& config, LoweringCache& cache)
-      : m_(m), config_(config), cache_(cache) {}
+      : m_(m), config_(config), cache_(cache) {
+    for (const auto& [id, b] : config.by_target) fast_[id] = with_fast_math(b);
+  }
 
   Status run(LowerCounts* counts) {
     std::vector<std::size_t> first_site;  // of each function
@@ -187,14 +199,16 @@ class LowerTE {
       return refuse(3204, n, fmt::format("target '{}' does not exist", target),
                     "the targets are:" + known);
     }
+    const bool fast = attrs.get_or("fast_math", false) || n.attrs.get_or("fast_math", false);
+    const BoundLowering& lowering = fast ? fast_.at(target) : bound->second;
     const std::size_t hash = hash_of(body, target);
     const auto [first, last] = forms_by_hash_.equal_range(hash);
     for (auto it = first; it != last; ++it)
-      if (const Form& f = forms_[it->second]; f.target == target && same_form(*f.body, body)) {
+      if (const Form& f = forms_[it->second]; f.lowering == &lowering && same_form(*f.body, body)) {
         sites_.push_back({&n, &body, it->second});
         return;
       }
-    Form f{.body = &body, .first = &n, .target = target};
+    Form f{.body = &body, .first = &n, .target = target, .lowering = &lowering};
     for (const Node* x : body.nodes) {
       if (x->op == node::primitive || x->op == node::call || x->op == node::call_kernel)
         return refuse(3202, n, "primitives do not nest, it contains " + label(*x),
@@ -211,8 +225,7 @@ class LowerTE {
       errors_.insert(errors_.end(), compute.errors().begin(), compute.errors().end());
       return;
     }
-    const BoundLowering& b = bound->second;
-    f.key = {std::move(*compute), b.target, spell(b)};
+    f.key = {std::move(*compute), lowering.target, spell(lowering)};
     const auto form = static_cast<std::uint32_t>(forms_.size());
     forms_.push_back(std::move(f));
     forms_by_hash_.emplace(hash, form);
@@ -226,8 +239,7 @@ class LowerTE {
     const auto work = [&] {
       for (std::size_t i = next++; i < forms_.size(); i = next++) {
         Form& f = forms_[i];
-        auto r = cache_.get(
-            f.key, [&] { return lower_one(f.key.compute, config_.by_target.at(f.target)); });
+        auto r = cache_.get(f.key, [&] { return lower_one(f.key.compute, *f.lowering); });
         if (r)
           f.lowered = *r;
         else
@@ -311,6 +323,7 @@ class LowerTE {
 
   Module& m_;
   const LowerConfig& config_;
+  std::map<std::string, BoundLowering> fast_;  // by target id
   LoweringCache& cache_;
   std::vector<Form> forms_;
   std::unordered_multimap<std::size_t, std::uint32_t> forms_by_hash_;

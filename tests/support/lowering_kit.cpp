@@ -198,10 +198,11 @@ struct Judge {
 
 }  // namespace
 
-Lowered lower(const te::Compute& c, const TargetFacts& facts, bool naive) {
+Lowered lower(const te::Compute& c, const TargetFacts& facts, bool naive, bool fast_math) {
   OptionValues options;
   options.push_back({.key = "parallel_work", .items = {"0"}});  // chunks whatever the size
   if (naive) options.push_back({.key = "naive", .items = {"true"}});
+  if (fast_math) options.push_back({.key = "fast_math", .items = {"true"}});
   Lowered r;
   REQUIRE(te::check(c) == "");
   r.compute = accepted(te_lowering().compute(c, facts, options));
@@ -212,9 +213,9 @@ Lowered lower(const te::Compute& c, const TargetFacts& facts, bool naive) {
   return r;
 }
 
-NativeKernel::NativeKernel(const te::Compute& c)
+NativeKernel::NativeKernel(const te::Compute& c, bool fast_math)
     : outputs_(c.outputs.size()),
-      lowered_(lower(c, llvm_facts())),
+      lowered_(lower(c, llvm_facts(), false, fast_math)),
       code_(NativeKernels::compile({lowered_.kernel}, llvm_facts())) {}
 
 namespace {

@@ -26,7 +26,8 @@ struct Lowered {
   tir::Kernel kernel;
 };
 /// All three sub-slots in turn. Fails the test on a diagnostic, a broken law of TE or of kernels.
-Lowered lower(const te::Compute& c, const TargetFacts& facts, bool naive = false);
+Lowered lower(const te::Compute& c, const TargetFacts& facts, bool naive = false,
+              bool fast_math = false);
 
 struct Case {
   std::string name;
@@ -40,7 +41,7 @@ struct Case {
 /// A compute lowered and compiled for this machine.
 class NativeKernel {
  public:
-  explicit NativeKernel(const te::Compute& c);
+  explicit NativeKernel(const te::Compute& c, bool fast_math = false);
   /// One vector of bytes per output.
   std::vector<std::vector<std::byte>> run(const std::vector<std::vector<std::byte>>& inputs) const;
   /// The same by the interpreter of kernels.

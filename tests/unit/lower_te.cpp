@@ -2,6 +2,7 @@
 #include "core/lower/lower_te.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "core/lower/names.h"
 #include "tenon/op.h"
@@ -108,6 +109,31 @@ TEST_CASE("lower_te: the number of threads changes nothing") {
   REQUIRE(lower_te(two, c, b));
   std::string why;
   CHECK_MESSAGE(equal(one, two, &why), why);
+}
+
+TEST_CASE(
+    "lower_te: a primitive with the attribute fast_math has a kernel of its own, where it "
+    "matters") {
+  const auto kernels = [](std::string_view op) {
+    const std::string region = fmt::format(
+        " : f32[4] region (%a: f32[4]) {{\n    %b = {}(%a) : f32[4]\n    return %b\n  }}\n", op);
+    std::string text = "tenon 1.0\nmodule \"m\"\nfunc @main(%0: f32[4]) -> (\"x\", \"y\") {\n";
+    int id = 1;
+    for (std::string attrs : {"", " {fast_math = true}"}) {
+      std::string here = fmt::format("  %{} = primitive(%0){}{}", id, attrs, region);
+      for (auto [from, to] : {std::pair("%a", id + 1), std::pair("%b", id + 2)})
+        for (std::size_t at; (at = here.find(from)) != here.npos;)
+          here.replace(at, 2, fmt::format("%{}", to));
+      text += here;
+      id += 3;
+    }
+    Module m = read(text + "  return %1, %4\n}\n");
+    LoweringCache cache;
+    REQUIRE(lower_te(m, config(), cache));
+    return m.kernels.size();
+  };
+  CHECK(kernels("exp") == 2);
+  CHECK(kernels("neg") == 1);
 }
 
 TEST_CASE("lower_te: preconditions are named") {

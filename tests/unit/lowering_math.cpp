@@ -27,17 +27,37 @@ namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 
-/// Numbers in the columns `ulp` of the table: the row of `op`, after its name.
-double bound_of(ScalarOp op) {
+/// A row of the table: the bound, and that of fast math where there is one.
+struct Bounds {
+  double ulp = 0, fast = 0;
+  bool absolute = false;
+  float from = -inf, to = inf;
+};
+
+Bounds bounds_of(ScalarOp op) {
   std::ifstream file(TENON_SOURCE_DIR "/plugins/lowerings/te/README.md");
+  const std::string start = fmt::format("| {} | ", name(op));
   for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string bar, word;
-    double ulp = 0;
-    if (words >> bar >> word && bar == "|" && word == name(op) && words >> bar >> ulp) return ulp;
+    if (!line.starts_with(start)) continue;
+    std::istringstream row(line.substr(start.size()));
+    std::vector<std::string> cells;
+    for (std::string cell; std::getline(row, cell, '|');) {
+      cell.erase(0, cell.find_first_not_of(' '));
+      cell.erase(cell.find_last_not_of(' ') + 1);
+      cells.push_back(cell);
+    }
+    REQUIRE(cells.size() >= 5);
+    Bounds b{.ulp = std::stod(cells[0])};
+    if (cells[1].empty()) return b;
+    b.fast = std::stod(cells[1]);
+    REQUIRE((cells[2] == "ulp" || cells[2] == "absolute"));
+    b.absolute = cells[2] == "absolute";
+    b.from = std::stof(cells[3]);
+    b.to = std::stof(cells[4]);
+    return b;
   }
-  FAIL("the table of bounds has no row `| ", name(op), " |`");
-  return 0;
+  FAIL("the table of bounds has no row `", start, "`");
+  return {};
 }
 
 /// Values beside x, in both directions.
@@ -134,7 +154,7 @@ Worst exhaustive(ScalarOp op, double (*truth)(double)) {
 
 /// The compiled kernel, the same kernel interpreted (equal to the last bit), and the evaluator.
 void check_unary(ScalarOp op, double (*truth)(double)) {
-  const double bound = bound_of(op);
+  const double bound = bounds_of(op).ulp;
   const std::vector<float> x = samples(60);
   const te::Compute c = one_op(op, static_cast<std::int64_t>(x.size()));
   const NativeKernel kernel(c);
@@ -166,8 +186,28 @@ void check_unary(ScalarOp op, double (*truth)(double)) {
   CHECK(all.ulp <= bound);
 }
 
+/// The kernel with fast math: within its bounds where they hold, and no NaN or infinity elsewhere.
+void check_fast(ScalarOp op, double (*truth)(double)) {
+  const Bounds bounds = bounds_of(op);
+  REQUIRE(bounds.fast > 0);
+  const std::vector<float> x = samples(60);
+  const NativeKernel kernel(one_op(op, static_cast<std::int64_t>(x.size())), true);
+  const std::vector<float> y = floats(kernel.run({bytes(x)})[0]);
+  Worst worst;
+  std::size_t strange = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    strange += std::isnan(truth(x[i])) ? !std::isnan(y[i]) : !std::isfinite(y[i]);
+    if (!(x[i] >= bounds.from && x[i] <= bounds.to)) continue;
+    const double want = truth(x[i]);
+    worst.take(bounds.absolute ? std::abs(y[i] - want) : ulps(y[i], want), x[i]);
+  }
+  INFO(name(op), " at ", worst.at, ": ", worst.ulp);
+  CHECK(worst.ulp <= bounds.fast);
+  CHECK(strange == 0);
+}
+
 void check_binary(ScalarOp op, double (*truth)(double, double)) {
-  const double bound = bound_of(op);
+  const double bound = bounds_of(op).ulp;
   const std::vector<float> some = samples(2);
   std::vector<float> x, y;
   std::mt19937 rng(5);
@@ -223,6 +263,15 @@ TEST_CASE("lowering: logarithm and error function over all of f32") {
 TEST_CASE("lowering: circular functions over all of f32") {
   check_unary(ScalarOp::sin, [](double x) { return std::sin(x); });
   check_unary(ScalarOp::cos, [](double x) { return std::cos(x); });
+}
+
+TEST_CASE("lowering: fast math keeps its own bounds") {
+  check_fast(ScalarOp::exp, [](double x) { return std::exp(x); });
+  check_fast(ScalarOp::tanh, [](double x) { return std::tanh(x); });
+  check_fast(ScalarOp::sigmoid, sigmoid);
+  check_fast(ScalarOp::erf, [](double x) { return std::erf(x); });
+  check_fast(ScalarOp::sin, [](double x) { return std::sin(x); });
+  check_fast(ScalarOp::cos, [](double x) { return std::cos(x); });
 }
 
 TEST_CASE("lowering: power and remainder over all of f32") {

@@ -55,7 +55,7 @@ ExprId Eval::eval(Frame& f, te::ExprId id, ExprId guard) {
       } else {
         std::vector<ExprId> args;
         for (te::ExprId a : e.args) args.push_back(eval(f, a, guard));
-        r = scalar(code_, e.op, e.dtype, args);
+        r = scalar(code_, e.op, e.dtype, args, fast_math_);
       }
       break;
     }

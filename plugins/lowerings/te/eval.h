@@ -36,8 +36,8 @@ struct Memory {
 
 class Eval {
  public:
-  Eval(Code& code, const te::Compute& c, const std::vector<Memory>& memory)
-      : code_(code), c_(c), memory_(memory) {}
+  Eval(Code& code, const te::Compute& c, const std::vector<Memory>& memory, bool fast_math)
+      : code_(code), c_(c), memory_(memory), fast_math_(fast_math) {}
 
   /// The value of `e` (of stage `s`) at `p`: of p.lanes lanes, or of one when it is the same in
   /// all.
@@ -71,6 +71,7 @@ class Eval {
   Code& code_;
   const te::Compute& c_;
   const std::vector<Memory>& memory_;
+  bool fast_math_;
   std::map<std::pair<const te::Stage*, te::ExprId>, te::Affine> affine_;
 };
 

@@ -95,7 +95,7 @@ Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const Target
   if (Status ok = check_schedule(c, s); !ok) return std::move(ok).take();
   const Options options = read_options<Options>(values);
   Code code;
-  Nest nest(code, c, s);
+  Nest nest(code, c, s, options.fast_math);
   for (std::uint32_t i = 0; i < c.inputs.size(); ++i) {
     const Shape shape = c.shape_of(i);
     const BufferId b = add_buffer(code, "in" + std::to_string(i), c, i, tir::Scope::input);

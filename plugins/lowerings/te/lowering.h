@@ -15,13 +15,17 @@ namespace tenon::te_lowering {
 struct Options {
   bool naive = false;
   std::int64_t parallel_work = 40000;
+  bool fast_math = false;
   static constexpr auto fields() {
     return std::tuple{Field{"naive", &Options::naive,
                             "take the plain loops of the family `naive` for every stage"},
                       Field{"parallel_work",
                             &Options::parallel_work,
                             "scalar operations below which a kernel is not cut into chunks",
-                            {.min = 0}}};
+                            {.min = 0}},
+                      Field{"fast_math", &Options::fast_math,
+                            "transcendentals within wider bounds; the pass fast-math says so for "
+                            "single primitives"}};
   }
 };
 

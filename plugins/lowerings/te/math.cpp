@@ -68,13 +68,24 @@ class Math {
   ExprId pow(ExprId x, ExprId y);
   ExprId mod(ExprId x, ExprId y);
 
+  // Within the wider bounds of the table, on part of the domain.
+  ExprId fast_exp(ExprId x);
+  ExprId fast_sigmoid(ExprId x);
+  ExprId fast_tanh(ExprId x);
+  ExprId fast_erf(ExprId x);
+  ExprId fast_circular(ExprId x, int quarter);
+
  private:
   struct Reduced {
     ExprId p, n;
   };
-  Reduced reduced_exp(ExprId x);
+  Reduced reduced_exp(ExprId x, std::initializer_list<double> c);
   ExprId two_to(ExprId n, ExprId bias);
   ExprId exp_near(ExprId x);
+  /// x, or the nearer end of [-most, most]; NaN stays.
+  ExprId clamped(ExprId x, double most) {
+    return op(ScalarOp::max, k(-most), op(ScalarOp::min, k(most), x));
+  }
 
   Code& code_;
   DType t_;
@@ -87,17 +98,21 @@ ExprId Math::exp(ExprId x) {
   return pick(stays, exp_near(pick(stays, op(ScalarOp::min, k(89), x), k(0))), k(0));
 }
 
+/// e^r for |r| <= ln 2 / 2; the shorter one is 1e-7 off.
+constexpr std::initializer_list<double> exp_terms = {
+    1.38145406e-3, 8.36874545e-3, 4.16683890e-2, 1.66665211e-1, 4.99999940e-1, 1.0, 1.0};
+constexpr std::initializer_list<double> few_exp_terms = {
+    8.312501013e-3, 4.189033061e-2, 1.666711569e-1, 4.999923110e-1, 1.0, 1.0};
+
 /// x = n ln 2 + r with a whole n and |r| <= ln 2 / 2, as e^r and n. Of a vector of integers, `n`
 /// has n in its low bits: a magic number was added, whose bits a shift by 23 drops.
-Math::Reduced Math::reduced_exp(ExprId x) {
+Math::Reduced Math::reduced_exp(ExprId x, std::initializer_list<double> c) {
   const ExprId magic = k(12582912.0);  // 1.5 * 2^23
   const ExprId shifted = fma(x, k(1.44269504088896341), magic);
   const ExprId n = sub(shifted, magic);
   ExprId r = fma(n, k(-0.693359375), x);
   r = fma(n, k(2.12194440e-4), r);
-  return {poly(r, {1.38145406e-3, 8.36874545e-3, 4.16683890e-2, 1.66665211e-1, 4.99999940e-1, 1.0,
-                   1.0}),
-          bits(DType::i32, shifted)};
+  return {poly(r, c), bits(DType::i32, shifted)};
 }
 
 /// 2^(n + bias - 127), bias an i32 whose low bits are zero.
@@ -109,7 +124,7 @@ ExprId Math::two_to(ExprId n, ExprId bias) {
 /// e^x for -104 <= x <= 89. The power of two is applied in two steps, so that results overflow, and
 /// denormal ones round, once and in the last step.
 ExprId Math::exp_near(ExprId x) {
-  const Reduced e = reduced_exp(x);
+  const Reduced e = reduced_exp(x, exp_terms);
   const ExprId small = test(ScalarOp::lt, x, k(-80));  // 2^(n + 64) * 2^-64, else 2^(n - 1) * 2
   const ExprId bias = pick(small, code_.imm_int(DType::i32, (127 + 64) << 23),
                            code_.imm_int(DType::i32, 126 << 23));
@@ -141,7 +156,7 @@ ExprId Math::log(ExprId x0) {
 
 ExprId Math::tanh(ExprId x) {
   const ExprId a = abs(x), z = mul(x, x);
-  const Reduced e = reduced_exp(op(ScalarOp::min, k(20), add(a, a)));  // from 18.1 on, 1
+  const Reduced e = reduced_exp(op(ScalarOp::min, k(20), add(a, a)), exp_terms);  // from 18.1 on, 1
   const ExprId power = mul(e.p, two_to(e.n, code_.imm_int(DType::i32, 127 << 23)));
   const ExprId large = sub(k(1), div(k(2), add(power, k(1))));
   ExprId small = poly(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
@@ -277,6 +292,57 @@ ExprId Math::pow(ExprId x32, ExprId y32) {
   return pick(either(test(ScalarOp::eq, y32, zero), test(ScalarOp::eq, x32, one)), one, v);
 }
 
+/// Results stay between the least and about the largest normal number.
+ExprId Math::fast_exp(ExprId x) {
+  const ExprId near = op(ScalarOp::max, k(-87.33), op(ScalarOp::min, k(88.37), x));
+  const Reduced e = reduced_exp(near, few_exp_terms);
+  return mul(e.p, two_to(e.n, code_.imm_int(DType::i32, 127 << 23)));
+}
+
+ExprId Math::fast_sigmoid(ExprId x) { return div(k(1), add(fast_exp(neg(x)), k(1))); }
+
+/// Quotients of polynomials in x^2, times x.
+ExprId Math::fast_tanh(ExprId x) {
+  const ExprId c = clamped(x, 7.90531110763549805), z = mul(c, c);
+  const ExprId p = poly(
+      z, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
+          1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03});
+  const ExprId q = poly(
+      z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
+  return mul(c, div(p, q));
+}
+
+ExprId Math::fast_erf(ExprId x) {
+  const ExprId c = clamped(x, 4), z = mul(c, c);
+  const ExprId p = poly(
+      z, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+          -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02});
+  const ExprId q = poly(z, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03,
+                            -7.37332916720468e-03, -1.42647390514189e-02});
+  return mul(c, div(p, q));
+}
+
+/// pi/2 in two pieces: exact enough while x * 2/pi has few digits. Where it has many, the result
+/// means nothing, but lies in [-1, 1].
+ExprId Math::fast_circular(ExprId x, int quarter) {
+  const ExprId magic = k(12582912.0), shifted = fma(x, k(0.63661977236758134), magic);
+  const ExprId n = sub(shifted, magic);
+  ExprId r = fma(n, k(-1.57079637050628662), x);
+  r = clamped(fma(n, k(4.37113882867379e-8), r), 0.8);
+  const ExprId z = mul(r, r);
+  const ExprId s =
+      fma(mul(poly(z, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), z), r, r);
+  const ExprId c =
+      poly(z, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1.0});
+  const ExprId i = integer(ScalarOp::add, DType::i32, bits(DType::i32, shifted), quarter);
+  const auto bit = [&](std::int64_t b) {
+    return test(ScalarOp::ne, integer(ScalarOp::bit_and, DType::i32, i, b),
+                code_.imm_int(DType::i32, 0));
+  };
+  const ExprId v = pick(bit(1), c, s);
+  return pick(bit(2), neg(v), v);
+}
+
 /// Remainder with the sign of y; exact. In f64 each round takes 29 bits off the quotient, which has
 /// at most 277.
 ExprId Math::mod(ExprId x32, ExprId y32) {
@@ -339,7 +405,7 @@ bool supported(ScalarOp op, DType operand) {
   return !(expanded && operand == DType::f64);
 }
 
-ExprId scalar(Code& code, ScalarOp op, DType result, const std::vector<ExprId>& args) {
+ExprId scalar(Code& code, ScalarOp op, DType result, const std::vector<ExprId>& args, bool fast) {
   const DType t = code.type(args[0]).dtype;
   const bool own = is_transcendental(op) || (op == ScalarOp::mod && is_float(t));
   if (!own) return code.scalar(op, result, args);
@@ -352,25 +418,25 @@ ExprId scalar(Code& code, ScalarOp op, DType result, const std::vector<ExprId>& 
   ExprId r = tir::none;
   switch (op) {
     case ScalarOp::exp:
-      r = m.exp(x);
+      r = fast ? m.fast_exp(x) : m.exp(x);
       break;
     case ScalarOp::log:
       r = m.log(x);
       break;
     case ScalarOp::tanh:
-      r = m.tanh(x);
+      r = fast ? m.fast_tanh(x) : m.tanh(x);
       break;
     case ScalarOp::erf:
-      r = m.erf(x);
+      r = fast ? m.fast_erf(x) : m.erf(x);
       break;
     case ScalarOp::sigmoid:
-      r = m.sigmoid(x);
+      r = fast ? m.fast_sigmoid(x) : m.sigmoid(x);
       break;
     case ScalarOp::sin:
-      r = m.circular(x, 0);
+      r = fast ? m.fast_circular(x, 0) : m.circular(x, 0);
       break;
     case ScalarOp::cos:
-      r = m.circular(x, 1);
+      r = fast ? m.fast_circular(x, 1) : m.circular(x, 1);
       break;
     case ScalarOp::pow:
       r = m.pow(x, y);

@@ -9,8 +9,8 @@
 
 namespace tenon::te_lowering {
 
-/// `op` of `args`, whatever it takes.
-ExprId scalar(Code& code, ScalarOp op, DType result, const std::vector<ExprId>& args);
+/// `op` of `args`, whatever it takes; `fast`: within the wider bounds of the table in README.md.
+ExprId scalar(Code& code, ScalarOp op, DType result, const std::vector<ExprId>& args, bool fast);
 /// Whether scalar() can make it.
 bool supported(ScalarOp op, DType operand);
 

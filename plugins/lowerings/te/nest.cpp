@@ -52,13 +52,13 @@ struct Nest::Active {
   bool vec_is_reduction() const { return vec >= static_cast<int>(stage.axes.size()); }
 };
 
-Nest::Nest(Code& code, const te::Compute& c, const Schedule& s)
+Nest::Nest(Code& code, const te::Compute& c, const Schedule& s, bool fast_math)
     : code_(code),
       c_(c),
       schedule_(s),
       memory_(c.inputs.size() + c.stages.size()),
       allocated_(c.stages.size()),
-      eval_(code, c, memory_) {}
+      eval_(code, c, memory_, fast_math) {}
 
 void Nest::emit() {
   std::vector<std::uint32_t> roots;

@@ -34,7 +34,7 @@ std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t 
 
 class Nest {
  public:
-  Nest(Code& code, const te::Compute& c, const Schedule& s);
+  Nest(Code& code, const te::Compute& c, const Schedule& s, bool fast_math);
   /// Memory of tensor `t`; set for inputs, outputs and shared stages before emit().
   void set_memory(std::uint32_t t, Memory m) { memory_[t] = std::move(m); }
   /// All stages that are not attached to others, in order. Sets extent.
