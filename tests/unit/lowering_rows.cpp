@@ -80,3 +80,17 @@ TEST_CASE("lowering: stages are in step along any axis, not the first ones only"
   CHECK(family({2, 7, 18}, 1) == "rows");
   CHECK(family({40}, 0) != "rows");
 }
+
+TEST_CASE("lowering: rows that are read before they are written may be overwritten") {
+  using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  const auto pairs = [](const te::Compute& c) { return lower(c, plain_facts()).kernel.inplace; };
+  CHECK(pairs(softmax({50, 70}, 1)) == Pairs{{0, 1}});
+  CHECK(pairs(softmax({50, 70}, 0)) == Pairs{{0, 1}});
+  CHECK(pairs(layer_norm(6, 40)) == Pairs{{0, 3}});
+  // Queries are read where rows of the result are written, keys before the first one of their head;
+  // values all along.
+  CHECK(pairs(attention({.heads = 9, .m = 48, .n = 48, .d = 32, .e = 32})) ==
+        Pairs{{0, 4}, {1, 4}});
+  CHECK(pairs(attention({.heads = 9, .m = 48, .n = 40, .d = 32, .e = 32})) == Pairs{{0, 4}});
+  CHECK(pairs(attention({.heads = 2, .m = 48, .n = 48, .d = 32, .e = 32})) == Pairs{{0, 4}});
+}
