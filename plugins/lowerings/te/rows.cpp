@@ -14,9 +14,9 @@ namespace tenon::te_lowering {
 
 namespace {
 
-constexpr std::uint64_t most_bytes = 256 << 10;       // of scratch, without copies of operands
-constexpr std::uint64_t block_bytes = 32 << 10;       // of the rows of a block, all stages together
-constexpr std::uint64_t small_block_bytes = 4 << 10;  // of rows that are short: folds side by side
+constexpr std::uint64_t most_bytes = 256 << 10;  // of scratch, without copies of operands
+constexpr std::uint64_t block_bytes = 32 << 10;  // of the rows of a block, all stages together
+constexpr std::uint64_t small_block_bytes = 12 << 10;  // of rows that are short: folds side by side
 constexpr std::uint64_t rows_of_a_tile = 8, most_rows = 64;  // of a block
 constexpr std::int64_t enough_blocks = 8;  // of the parallel range, before rows are divided
 
