@@ -221,9 +221,9 @@ Compute compose(std::vector<TensorType> inputs, std::span<const Part> parts,
 /// Inlines stages that need no storage: a stage without a reduction goes into each stage that loads
 /// it, unless it is an output; or it has a transcendental and would be evaluated more often (loaded
 /// from more than one place, under a reduction, by a larger stage); or it has a guarded load and is
-/// loaded under a reduction. An elementwise stage over a reduction of equal shape absorbs that
-/// reduction as its epilogue, if nothing else loads it. Guards of padding are pushed into what is
-/// inlined below them. Dead stages and expressions go. Idempotent.
+/// loaded under a reduction. An elementwise stage over a reduction of equal shape, its axes perhaps
+/// in another order, absorbs that reduction as its epilogue, if nothing else loads it. Guards of
+/// padding are pushed into what is inlined below them. Dead stages and expressions go. Idempotent.
 Compute inline_stages(const Compute& c);
 
 }  // namespace tenon::te
