@@ -215,6 +215,25 @@ std::vector<std::uint32_t> point_order(const StageFacts& f, const Tiling& t) {
   return order;
 }
 
+/// Whether the accumulators leave no room for the held loads of two steps: unrolled steps are
+/// interleaved by the compiler, which would then spill.
+bool is_crowded(const StageFacts& f, const Tiling& t, const TargetFacts& target) {
+  std::int64_t points = 1, held = 0, most = 0;
+  const auto count = [&](std::size_t a) {
+    return static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
+  };
+  for (std::size_t a = 0; a < f.n_out; ++a) points *= count(a);
+  for (const Access& x : f.loads) {
+    if (!x.in_reduction) continue;
+    std::int64_t n = 1;
+    for (std::size_t a = 0; a < f.n_out; ++a)
+      if (x.step[a] != 0) n *= count(a);
+    held += n;
+    most = std::max(most, n);
+  }
+  return points + 2 * (held - most) + 2 > std::max<std::int64_t>(4, target.vector_registers);
+}
+
 }  // namespace
 
 double vector_cost(const StageFacts& f, int v, std::int64_t lanes) {
@@ -247,6 +266,7 @@ Tiling tiling_of(const StageFacts& f, const TargetFacts& target) {
   if (f.reduction) {
     t.block = TileSearch(f, target, t).run();
     if (t.vec >= 0 && t.vec < static_cast<int>(f.n_out)) t.block[t.vec] *= t.lanes;
+    t.crowded = t.vec >= 0 && is_crowded(f, t, target);
     if (t.vec >= static_cast<int>(f.n_out)) {
       std::int64_t points = 1;
       for (std::int64_t b : t.block) points *= b;
@@ -277,7 +297,7 @@ std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
   for (std::size_t a = f.extent.size(); a-- > f.n_out;) {
     const bool window = unrolls_window(f, t, tile);
     if (static_cast<int>(a) == t.vec ||
-        (!window && (f.extent[a] > 9 || points * f.extent[a] > most_unrolled)))
+        (!window && (t.crowded || f.extent[a] > 9 || points * f.extent[a] > most_unrolled)))
       break;
     kind[a] = LoopKind::unroll;
     points *= std::max<std::int64_t>(f.extent[a], 1);

@@ -18,6 +18,7 @@ struct Tiling {
   std::vector<std::int64_t> block;  ///< per output axis: elements of the register tile
   std::int64_t slots =
       1;  ///< vectors of the reduction axis that are folded side by side, when that is `vec`
+  bool crowded = false;              ///< registers do not hold what two steps of the reduction load
   std::vector<std::uint32_t> order;  ///< output axes, the one to vary slowest first
 };
 
