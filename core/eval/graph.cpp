@@ -1,9 +1,11 @@
 // evaluate(Module, Function): one node after the other. Regions and calls nest in C++ calls, to a
 // stated depth; chains do not nest.
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <unordered_map>
 
 #include "core/eval/compute.h"
@@ -33,6 +35,20 @@ Held borrow(const Tensor& t) { return {t.type, t.bytes.data(), nullptr}; }
 Tensor copy_of(const Held& h) { return {h.type, {h.bytes, h.bytes + *byte_size(h.type)}}; }
 
 using Helds = std::vector<Held>;
+
+/// Memory for a result. To touch large ones page by page would cost more than to compute them.
+std::shared_ptr<std::byte[]> memory_for(std::uint64_t bytes) {
+  constexpr std::uint64_t large = 2 << 20;
+  if (bytes < large) return std::make_shared_for_overwrite<std::byte[]>(bytes);
+  const std::uint64_t length = bytes + large;  // so that it can start at a large page
+  void* const at =
+      mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();
+  const auto start = reinterpret_cast<std::uintptr_t>(at);
+  auto* const data = static_cast<std::byte*>(at) + ((start + large - 1) / large * large - start);
+  madvise(data, bytes, MADV_HUGEPAGE);  // a hint: refused, it changes nothing
+  return {data, [=](std::byte*) { munmap(at, length); }};
+}
 
 /// Per body: which values die after which node. Values of outer bodies count as used by the node
 /// that has the region.
@@ -114,6 +130,48 @@ class Run {
     return compute(*c, n, operands);
   }
 
+  /// The operands' bytes are the inputs and the outputs' bytes the results, whatever shape the
+  /// compute gives them.
+  Result<Helds> compute(const te::Compute& c, const Node& n, const Helds& operands) const {
+    auto mismatch = [&](std::string_view what, std::size_t k, const TensorType& a,
+                        const TensorType& b) {
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = fmt::format("{} {}: {} where the compute function has {}", what, k,
+                                      to_string(a), to_string(b))};
+    };
+    if (c.inputs.size() != operands.size() || c.outputs.size() != n.results.size())
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = fmt::format(
+                      "{} operands and {} results for a compute function of {} and {}",
+                      operands.size(), n.results.size(), c.inputs.size(), c.outputs.size())};
+    std::vector<const std::byte*> in;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (byte_size(operands[k].type) != byte_size(c.inputs[k]))
+        return mismatch("operand", k, operands[k].type, c.inputs[k]);
+      in.push_back(operands[k].bytes);
+    }
+    if (Status s = check_memory(c, n); !s) return s.errors();
+    Helds results;
+    std::vector<std::byte*> out;
+    for (std::uint32_t k = 0; k < n.results.size(); ++k) {
+      const TensorType& t = n.results[k].type;
+      if (!byte_size(t) || byte_size(t) != byte_size(c.output_type(k)))
+        return mismatch("result", k, t, c.output_type(k));
+      // Not filled first: every element is written, and large results cost their memory's time.
+      const auto memory = memory_for(*byte_size(t));
+      results.push_back({t, memory.get(), memory});
+      out.push_back(memory.get());
+    }
+    if (std::string why = eval::run(c, in, out, options_.threads); !why.empty())
+      return Diag{.code = 3122,
+                  .loc = n.loc,
+                  .what = std::move(why),
+                  .fix = "the compute description reads out of bounds"};
+    return results;
+  }
+
  private:
   static Diag unknown(const Node& n, std::string_view what, const std::string* name) {
     return Diag{.code = 3121,
@@ -173,48 +231,6 @@ class Run {
     const ComputeFunction* c = m_.compute(k->compute);
     if (!c) return unknown(n, "compute function", &k->compute);
     return compute(c->compute, n, operands);
-  }
-
-  /// The operands' bytes are the inputs and the outputs' bytes the results, whatever shape the
-  /// compute gives them.
-  Result<Helds> compute(const te::Compute& c, const Node& n, const Helds& operands) const {
-    auto mismatch = [&](std::string_view what, std::size_t k, const TensorType& a,
-                        const TensorType& b) {
-      return Diag{.code = 3122,
-                  .loc = n.loc,
-                  .what = fmt::format("{} {}: {} where the compute function has {}", what, k,
-                                      to_string(a), to_string(b))};
-    };
-    if (c.inputs.size() != operands.size() || c.outputs.size() != n.results.size())
-      return Diag{.code = 3122,
-                  .loc = n.loc,
-                  .what = fmt::format(
-                      "{} operands and {} results for a compute function of {} and {}",
-                      operands.size(), n.results.size(), c.inputs.size(), c.outputs.size())};
-    std::vector<const std::byte*> in;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (byte_size(operands[k].type) != byte_size(c.inputs[k]))
-        return mismatch("operand", k, operands[k].type, c.inputs[k]);
-      in.push_back(operands[k].bytes);
-    }
-    if (Status s = check_memory(c, n); !s) return s.errors();
-    Helds results;
-    std::vector<std::byte*> out;
-    for (std::uint32_t k = 0; k < n.results.size(); ++k) {
-      const TensorType& t = n.results[k].type;
-      if (!byte_size(t) || byte_size(t) != byte_size(c.output_type(k)))
-        return mismatch("result", k, t, c.output_type(k));
-      // Not filled first: every element is written, and large results cost their memory's time.
-      const auto memory = std::make_shared_for_overwrite<std::byte[]>(*byte_size(t));
-      results.push_back({t, memory.get(), memory});
-      out.push_back(memory.get());
-    }
-    if (std::string why = eval::run(c, in, out, options_.threads); !why.empty())
-      return Diag{.code = 3122,
-                  .loc = n.loc,
-                  .what = std::move(why),
-                  .fix = "the compute description reads out of bounds"};
-    return results;
   }
 
   Status check_memory(const te::Compute& c, const Node& n) const {
@@ -304,17 +320,34 @@ Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,
   return out;
 }
 
+static Result<std::vector<Constant>> constants_of(Helds results) {
+  std::vector<Constant> out;
+  for (Held& h : results)
+    out.push_back(make_constant(h.type, {h.bytes, *byte_size(h.type)}, std::move(h.owner)));
+  return out;
+}
+
 Result<std::vector<Constant>> evaluate(const Module& m, const Node& n,
                                        std::span<const Constant> operands,
                                        const EvalOptions& options) {
   Helds held;
   for (const Constant& c : operands) held.push_back(hold(c));
   auto results = Run(m, options).apply(n, std::move(held), nullptr, 0);
-  if (!results) return results.errors();
-  std::vector<Constant> out;
-  for (Held& h : *results)
-    out.push_back(make_constant(h.type, {h.bytes, *byte_size(h.type)}, std::move(h.owner)));
-  return out;
+  return results ? constants_of(std::move(*results)) : results.errors();
+}
+
+Result<std::vector<Constant>> evaluate(const Module& m, const Body& body,
+                                       std::span<const Constant> inputs,
+                                       const EvalOptions& options) {
+  std::vector<Constant> inside;  // become inputs after the parameters
+  const auto composed = compute_of(m, body, &inside);
+  if (!composed) return composed.errors();
+  Helds held;
+  for (const Constant& c : inputs) held.push_back(hold(c));
+  for (const Constant& c : inside) held.push_back(hold(c));
+  auto results =
+      Run(m, options).compute(te::inline_stages(*composed), *body.nodes.back(), std::move(held));
+  return results ? constants_of(std::move(*results)) : results.errors();
 }
 
 }  // namespace tenon

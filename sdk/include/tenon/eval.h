@@ -57,6 +57,12 @@ Result<std::vector<Tensor>> evaluate(const Module& m, const Node& n,
 Result<std::vector<Constant>> evaluate(const Module& m, const Node& n,
                                        std::span<const Constant> operands,
                                        const EvalOptions& options = {});
+/// A body of computing nodes, inlined into one description: what stands between its nodes is stored
+/// only where inlining keeps a stage. Its results are those of its last node, in order; `inputs` are
+/// its parameters'.
+Result<std::vector<Constant>> evaluate(const Module& m, const Body& body,
+                                       std::span<const Constant> inputs,
+                                       const EvalOptions& options = {});
 /// An estimate of what evaluating a compute costs: points of its stages, reductions included.
 /// Saturates.
 std::uint64_t evaluation_work(const te::Compute& c);
