@@ -188,7 +188,7 @@ class Layout {
     const double waste = filled(out[1]);
     // Parts of a core's peak that kernels reach.
     if (role == Role::depthwise)
-      return {flop / (used * (strided ? 0.45 : 0.75)), flop * waste / 0.65};
+      return {flop / (used * (strided ? 0.2 : 0.42)), flop * waste / (strided ? 0.33 : 0.7)};
     if (role == Role::plain) return {flop / (used * 0.62), flop * waste / 0.75};
     const double rate = point ? (strided ? 0.6 : 0.93) : strided ? 0.65 : 0.8;
     return {flop / (used * rate), flop * waste * filled(channels(n.operands[0].type())) / 0.94};
