@@ -19,7 +19,7 @@ ROOMS = {
 }
 THIRD = {
     "yaml-cpp/": ("core/pipeline",),
-    "boost/": ("core/plugin_host",),
+    "boost/": ("core/plugin_host", "passes"),
     "llvm": ("plugins/targets/llvm",),
     "lld/": ("plugins/targets/llvm",),
     "google/protobuf": ("plugins/frontends/onnx",),
@@ -29,7 +29,7 @@ THIRD = {
     "fmt/": ("core", "passes", "plugins", "tests"),
     "nlohmann/": ("core", "plugins", "sdk/runtime", "tests"),
     "openssl/": ("core",),
-    "xxhash": ("plugins/executors/graph", "sdk/runtime", "tests/support"),
+    "xxhash": ("core/ir", "plugins/executors/graph", "sdk/runtime", "tests/support"),
     "doctest/": ("tests", "sdk/kit", "sdk/template"),
     "benchmark/": ("tests/bench",),
 }
