@@ -38,6 +38,17 @@ TEST_CASE("lowering: softmax") {
   judge(cases);
 }
 
+TEST_CASE("lowering: more rows than one block, fewer than two") {
+  // Both blocks stand in one list of statements: the second computes its scratch anew.
+  std::vector<Case> cases;
+  for (std::int64_t rows : {9, 10, 11, 12, 13, 15, 17})
+    for (std::int64_t cols : {2, 4, 5, 9, 33}) {
+      cases.push_back({fmt::format("softmax {}x{}", rows, cols), softmax({rows, cols}, 1), 8});
+      cases.push_back({fmt::format("norm {}x{}", rows, cols), layer_norm(rows, cols), 8, 1.0});
+    }
+  judge(cases);
+}
+
 TEST_CASE("lowering: layer norm") {
   std::vector<Case> cases;
   for (auto [rows, cols] : {std::pair{5, 37}, std::pair{1, 16}, std::pair{3, 64}})

@@ -231,6 +231,11 @@ ExprId Code::name(ExprId e) {
   const VarId v = fresh("t", type(e));
   var_info_[v].level = level;
   named.emplace(e, v);
+  if (kind == tir::Kind::load) {
+    const BufferId b = k_.exprs[e].n;
+    if (loads_.size() <= b) loads_.resize(b + 1);
+    loads_[b].emplace_back(level, e);
+  }
   tir::Stmt s{.kind = tir::StmtKind::assign, .target = v, .value = e};
   k_.stmts.push_back(std::move(s));
   levels_[level].list.push_back(static_cast<StmtId>(k_.stmts.size() - 1));
@@ -256,6 +261,11 @@ void Code::assign(VarId v, ExprId e) {
 }
 
 void Code::store(BufferId b, ExprId index, ExprId value, std::int64_t stride, ExprId mask) {
+  if (b < loads_.size()) {  // what was loaded before may not be what is there from now on
+    for (const auto& [level, e] : loads_[b])
+      if (level < levels_.size()) levels_[level].named.erase(e);
+    loads_[b].clear();
+  }
   push({.kind = tir::StmtKind::store,
         .target = b,
         .value = value,

@@ -4,7 +4,8 @@
 // open list in which all its variables are known, and gives the same variable when it is asked
 // again. Targets therefore need no LICM and no reassociation. Laws: everything named may be
 // evaluated as early as its operands are known, so loads that need a condition carry it as mask,
-// and a buffer that the kernel writes itself is read no further out than `floor` says.
+// and a buffer that the kernel writes itself is read no further out than `floor` says; a store
+// ends the names of what was loaded from that buffer.
 #ifndef TENON_PLUGINS_LOWERINGS_TE_CODE_H
 #define TENON_PLUGINS_LOWERINGS_TE_CODE_H
 
@@ -12,6 +13,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lin.h"
@@ -107,6 +109,8 @@ class Code {
   std::vector<std::uint32_t> expr_level_;
   std::vector<VarInfo> var_info_;
   std::vector<std::uint32_t> floor_;  // per buffer
+  std::vector<std::vector<std::pair<std::uint32_t, ExprId>>>
+      loads_;  // per buffer: loads that have a name, with its level, since the last store
   std::vector<Level> levels_;
   std::vector<tir::Stmt> open_;  // statements whose bodies are under construction
 };

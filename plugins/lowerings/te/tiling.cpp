@@ -122,7 +122,8 @@ class TileSearch {
       held += most;
       largest = std::max(largest, most);
     }
-    if (peak + held - largest + 1 > registers_) return 1e300;
+    // One register is left over: with none, code generators spill.
+    if (peak + held - largest + 1 >= registers_) return 1e300;
     const double work = points * f_.operations * (unrolled ? volume : 1);
     const double chain =
         points < 8 ? 4.0 * (unrolled ? volume : 1) : 0;  // latency of the accumulators
