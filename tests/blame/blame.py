@@ -72,8 +72,8 @@ func @main(%0 "n": i64[], %1 "x": f32[32, 32], %2 "h": f32[32, 32]) -> ("y", "h_
       %12 "u" = add(%11, %3) : f32[32, 32]
       return %12
     }
-    %13 "v" = softmax(%8) {axis = 1} : f32[32, 32]
-    %14 "made" = transpose(%13) {perm = [1, 0]} : f32[32, 32]
+    %13 "v" = transpose(%8) {perm = [1, 0]} : f32[32, 32]
+    %14 "made" = softmax(%13) {axis = 0} : f32[32, 32]
     return %14
   }
   %15 "y" = add(%4, %2) : f32[32, 32]
