@@ -146,9 +146,6 @@ class Folding {
   }
 
   void evaluate_all(std::span<Tree> trees, unsigned threads) {
-    std::unordered_map<Value, Constant, ValueHash> made;
-    for (const Tree& t : trees_)
-      for (std::uint32_t k = 0; k < t.results.size(); ++k) made[{t.root, k}] = t.results[k];
     std::atomic<std::size_t> next{0};
     std::vector<std::exception_ptr> thrown(trees.size());
     const unsigned each = trees.size() > 1 ? 1 : threads;
@@ -157,8 +154,8 @@ class Folding {
         std::vector<Constant> inputs;
         for (Value v : trees[i].inputs) {
           const Constant c = constant_of(v);
-          const auto it = made.find(v);
-          if (c || it != made.end()) inputs.push_back(c ? c : it->second);
+          const auto it = made_.find(v);
+          if (c || it != made_.end()) inputs.push_back(c ? c : it->second);
         }
         // Short of one: the tree that makes it failed, and has said why.
         if (inputs.size() == trees[i].inputs.size()) evaluate_one(trees[i], inputs, each);
@@ -177,6 +174,8 @@ class Folding {
     }
     for (const std::exception_ptr& e : thrown)
       if (e) std::rethrow_exception(e);
+    for (const Tree& t : trees)
+      for (std::uint32_t k = 0; k < t.results.size(); ++k) made_[{t.root, k}] = t.results[k];
   }
 
   void evaluate_one(Tree& t, const std::vector<Constant>& inputs, unsigned threads) const {
@@ -195,6 +194,7 @@ class Folding {
   std::unordered_map<const Node*, std::size_t> sizes_;     ///< nodes of the tree that ends there
   std::unordered_set<const Node*> inner_;                  ///< in the tree of their user
   std::vector<Tree> trees_;
+  std::unordered_map<Value, Constant, ValueHash> made_;  ///< by the levels that are done
 };
 
 /// Before: %2 = add(constant 1, constant 2)   After: constant 3
