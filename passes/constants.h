@@ -2,9 +2,12 @@
 #ifndef TENON_PASSES_CONSTANTS_H
 #define TENON_PASSES_CONSTANTS_H
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <unordered_set>
 
+#include "tenon/op.h"
 #include "tenon/rewrite.h"
 
 namespace tenon::passes {
@@ -50,6 +53,19 @@ inline std::optional<double> number_of(Value v) {
     return std::nullopt;
   }
   return all_elements(c, x) ? std::optional(x) : std::nullopt;
+}
+
+/// Values of `f` that depend on constants alone: what fold-constants can compute.
+inline std::unordered_set<ValueId> constants_of(const Module& m, const Function& f) {
+  std::unordered_set<ValueId> known;
+  for_each_node(f, [&](const Node& n) {
+    const bool computed =
+        m.ops()[n.op].compute && !m.ops()[n.op].effect &&
+        std::ranges::all_of(n.operands, [&](Value v) { return known.contains(v.id()); });
+    if (n.op == node::constant || computed)
+      for (const NodeResult& r : n.results) known.insert(r.id);
+  });
+  return known;
 }
 
 }  // namespace tenon::passes

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "passes/constants.h"
 #include "tenon/op.h"
 #include "tenon/pass.h"
 #include "tenon/rewrite.h"
@@ -61,16 +62,12 @@ constexpr std::array keeps_finite{
 /// a core that is fully busy.
 class Layout {
  public:
-  Layout(const Module& m, std::int64_t block, std::int64_t boundary)
-      : ops_(m.ops()), block_(block), boundary_(static_cast<double>(boundary)) {}
+  Layout(const Module& m, const Function& f, std::int64_t block, std::int64_t boundary)
+      : ops_(m.ops()),
+        block_(block),
+        boundary_(static_cast<double>(boundary)),
+        constants_(constants_of(m, f)) {}
 
-  /// Values that only depend on constants; to be called for each node in order.
-  void visit(const Node& n) {
-    if (n.op == node::constant ||
-        (ops_[n.op].compute && !ops_[n.op].effect &&
-         std::ranges::all_of(n.operands, [&](Value v) { return is_constant(v); })))
-      for (const NodeResult& r : n.results) constants_.insert(r.id);
-  }
   bool is_constant(Value v) const { return constants_.contains(v.id()); }
 
   Role role(const Node& n) const {
@@ -247,7 +244,7 @@ class Cut {
 };
 
 /// Results of ops that are better over blocks, with their roles.
-std::unordered_map<ValueId, Role> choose(const Function& f, Layout& layout) {
+std::unordered_map<ValueId, Role> choose(const Function& f, const Layout& layout) {
   struct Packable {
     const Node* node;
     Role role;
@@ -255,52 +252,57 @@ std::unordered_map<ValueId, Role> choose(const Function& f, Layout& layout) {
   };
   Cut cut;
   std::vector<Packable> packable;
-  std::unordered_map<const Node*, std::size_t> vertex;
+  std::unordered_map<const Node*, std::size_t> index;  // of packable
   bool gains = false;
   for (const Node* n : f.body.nodes) {
-    layout.visit(*n);
     const Role role = layout.role(*n);
     if (role == Role::none) continue;
     const auto costs = layout.costs(*n, role);
     gains |= costs.packed < costs.as_is;
     packable.push_back({n, role, cut.add()});
-    vertex[n] = packable.back().vertex;
+    index[n] = packable.size() - 1;
     cut.choice(packable.back().vertex, costs.as_is, costs.packed);
   }
   if (!gains) return {};
 
-  // Values at which the two sides meet.
+  const auto found = [&](const Node* n) {
+    const auto it = index.find(n);
+    return it == index.end() ? nullptr : &packable[it->second];
+  };
+
+  // Values at which the two sides meet, in the order of the body: the same cut every time.
   const Uses uses(f);
-  std::unordered_set<Value, ValueHash> values;
+  std::unordered_set<Value, ValueHash> seen;
+  std::vector<Value> values;
+  const auto meet = [&](Value v) {
+    if (!layout.is_constant(v) && seen.insert(v).second) values.push_back(v);
+  };
   for (const Packable& p : packable) {
-    values.insert({p.node, 0});
-    for (Value v : p.node->operands)
-      if (!layout.is_constant(v)) values.insert(v);
+    for (Value v : p.node->operands) meet(v);
+    meet({p.node, 0});
   }
   for (Value v : values) {
     std::vector<std::size_t> users;  // that would read blocks
     bool as_is = false;              // wanted by somebody else
     for (const Uses::Use& u : uses.of(v)) {
-      const auto it = u.user ? vertex.find(u.user) : vertex.end();
-      const bool reads_plain =
-          it == vertex.end() || (u.operand == 0 && layout.role(*u.user) == Role::plain);
-      if (reads_plain)
+      const Packable* user = found(u.user);
+      if (!user || (u.operand == 0 && user->role == Role::plain))
         as_is = true;
       else
-        users.push_back(it->second);
+        users.push_back(user->vertex);
     }
     const double c = layout.boundary(v.type());
-    const auto maker = vertex.find(v.node);
-    if (maker != vertex.end() && as_is) {
-      cut.edge(maker->second, cut.sink(), c);
-    } else if (maker != vertex.end() && !users.empty()) {
+    const Packable* maker = found(v.node);
+    if (maker && as_is) {
+      cut.edge(maker->vertex, cut.sink(), c);
+    } else if (maker && !users.empty()) {
       const std::size_t out = cut.add();
-      cut.edge(maker->second, out, c);
+      cut.edge(maker->vertex, out, c);
       for (std::size_t u : users) cut.edge(out, u, Cut::never);
     }
     if (users.empty()) continue;
     const std::size_t in = cut.add();
-    cut.edge(in, maker == vertex.end() ? cut.sink() : maker->second, c);
+    cut.edge(in, maker ? maker->vertex : cut.sink(), c);
     for (std::size_t u : users) cut.edge(u, in, Cut::never);
   }
   cut.solve();
@@ -329,49 +331,34 @@ class Packer {
 
  private:
   Value over_blocks(Builder& b, const Node& n, Role role) {
-    switch (role) {
-      case Role::dense:
-      case Role::plain:
-      case Role::depthwise:
-        return convolution(b, n, role);
-      case Role::pool: {
-        Attrs a = n.attrs;
-        a.set("kernel", spread(a, "kernel", 1, 1));
-        for (const char* key : {"strides", "dilations"}) a.set(key, spread(a, key, 1, 1));
-        a.set("pads", spread(a, "pads", 2, 0));
-        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
-      }
-      case Role::reduce: {
-        Attrs a = n.attrs;
-        a.set("axes", Ints{2, 3});
-        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
-      }
-      case Role::pad: {
-        Attrs a = n.attrs;
-        a.set("pads", spread(a, "pads", 2, 0));
-        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
-      }
-      case Role::resize: {
-        Attrs a = n.attrs;
-        Ints shape = *a.get<Ints>("shape");
-        shape[1] = blocks_of(shape[1], layout_.block());
-        shape.push_back(layout_.block());
-        a.set("shape", shape);
-        auto scales = *a.get<std::vector<double>>("scales");
-        if (!scales.empty()) scales.push_back(1);
-        a.set("scales", scales);
-        return b.make(n.op, {packed(b, n.operands[0])}, a, n.loc, n.results[0].name);
-      }
-      default: {
-        std::vector<Value> in;
-        const std::int64_t c = Layout::channels(n.results[0].type);
-        for (Value v : n.operands)
-          in.push_back(role == Role::concat ? packed(b, v) : broadcast(b, v, c));
-        Attrs a = n.attrs;
-        if (role == Role::concat) a.set("axis", std::int64_t{1});
-        return b.make(n.op, in, a, n.loc, n.results[0].name);
-      }
+    if (role == Role::dense || role == Role::plain || role == Role::depthwise)
+      return convolution(b, n, role);
+    const std::int64_t c = Layout::channels(n.results[0].type);
+    std::vector<Value> in;
+    for (Value v : n.operands)
+      in.push_back(role == Role::pointwise ? broadcast(b, v, c) : packed(b, v));
+    return b.make(n.op, in, attrs_over_blocks(n.attrs, role), n.loc, n.results[0].name);
+  }
+
+  /// Attributes that name axes, with the axis inside a block behind the others.
+  Attrs attrs_over_blocks(Attrs a, Role role) const {
+    if (role == Role::pool) {
+      a.set("kernel", spread(a, "kernel", 1, 1));
+      for (const char* key : {"strides", "dilations"}) a.set(key, spread(a, key, 1, 1));
     }
+    if (role == Role::pool || role == Role::pad) a.set("pads", spread(a, "pads", 2, 0));
+    if (role == Role::reduce) a.set("axes", Ints{2, 3});
+    if (role == Role::concat) a.set("axis", std::int64_t{1});
+    if (role == Role::resize) {
+      Ints shape = *a.get<Ints>("shape");
+      shape[1] = blocks_of(shape[1], layout_.block());
+      shape.push_back(layout_.block());
+      a.set("shape", shape);
+      auto scales = *a.get<std::vector<double>>("scales");
+      if (!scales.empty()) scales.push_back(1);
+      a.set("scales", scales);
+    }
+    return a;
   }
 
   /// An attribute of one entry per axis and side, with `fill` for the axis inside a block.
@@ -461,7 +448,7 @@ Status run(Module& m, PassContext& ctx) {
   if (block > 0)
     for (Function& f : m.functions) {
       if (!f.body.entry || f.attrs.get_or("primitive", false)) continue;
-      Layout layout(m, block, options.boundary);
+      const Layout layout(m, f, block, options.boundary);
       auto chosen = choose(f, layout);
       if (chosen.empty()) continue;
       changed += static_cast<std::int64_t>(chosen.size());

@@ -1,6 +1,4 @@
-#include <algorithm>
-#include <unordered_set>
-
+#include "passes/constants.h"
 #include "tenon/op.h"
 #include "tenon/pass.h"
 #include "tenon/rewrite.h"
@@ -23,19 +21,6 @@ struct WeightOptions {
               "share few sets of a cache"}};
   }
 };
-
-/// Values that only depend on constants.
-std::unordered_set<ValueId> constants_of(const Module& m, const Function& f) {
-  std::unordered_set<ValueId> known;
-  for_each_node(f, [&](const Node& n) {
-    const bool computed =
-        m.ops()[n.op].compute && !m.ops()[n.op].effect &&
-        std::ranges::all_of(n.operands, [&](Value v) { return known.contains(v.id()); });
-    if (n.op == node::constant || computed)
-      for (const NodeResult& r : n.results) known.insert(r.id);
-  });
-  return known;
-}
 
 bool pays(const TensorType& b, const WeightOptions& options) {
   if (b.rank() != 2 || !b.is_static() || bits(b.dtype) < 8) return false;
