@@ -44,6 +44,8 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("parts", nargs="*", default=["cold", "warm", "chain", "first"])
     a = p.parse_args()
+    if unknown := set(a.parts) - {"cold", "warm", "chain", "first"}:
+        p.error(f"no part is called {', '.join(sorted(unknown))}; parts are cold, warm, chain, first")
     with tempfile.TemporaryDirectory() as t:
         work = pathlib.Path(t)
         env = dict(os.environ, TENON_CACHE_DIR=str(work / "cache"))
