@@ -100,12 +100,13 @@ TEST_CASE("random graphs: greedy and naive plans and the evaluator agree bitwise
     count(m, greedy, naive, totals);
   }
   MESSAGE("in-place ", totals.inplace, ", below naive ", totals.below, ", views ", totals.views,
-          ", copies ", totals.copies, ", if ", totals.branches, ", loops ", totals.loops, ", joins ", totals.joins, ", empty ", totals.empty,
-          ", several results ", totals.several, ", poisoned bytes ", totals.poisoned);
+          ", copies ", totals.copies, ", if ", totals.branches, ", loops ", totals.loops,
+          ", joins ", totals.joins, ", empty ", totals.empty, ", several results ", totals.several,
+          ", poisoned bytes ", totals.poisoned);
   // The generator covers what it is there for.
-  for (const std::uint64_t n : {totals.inplace, totals.below, totals.views, totals.copies,
-                                totals.branches, totals.loops, totals.joins,
-                                totals.empty, totals.several}) {
+  for (const std::uint64_t n :
+       {totals.inplace, totals.below, totals.views, totals.copies, totals.branches, totals.loops,
+        totals.joins, totals.empty, totals.several}) {
     CHECK(n > 300);
   }
   CHECK(totals.poisoned > 0);

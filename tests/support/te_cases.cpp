@@ -21,6 +21,27 @@ T padded(te::Builder& b, T x, std::int64_t pad, double value) {
   });
 }
 
+/// Bias, residual and ReLU behind the convolution `y`, from input 2 on. The bias has the channel,
+/// or its block and its place there.
+void epilogue(te::Builder& b, const Conv& p, T y) {
+  std::uint32_t next = 2;
+  const auto tail = [&](const char* name, auto fn) { y = b.stage(name, y.shape(), fn); };
+  if (p.bias) {
+    const T bias = b.input(next++), before = y;
+    const bool packed = y.shape().size() == 5;
+    tail("bias", [&](Index i) { return before(i) + (packed ? bias({i[1], i[4]}) : bias({i[1]})); });
+  }
+  if (p.residual) {
+    const T other = b.input(next++), before = y;
+    tail("add", [&](Index i) { return before(i) + other(i); });
+  }
+  if (p.relu) {
+    const T before = y;
+    tail("relu", [&](Index i) { return te::max(before(i), b.imm(p.dtype, 0)); });
+  }
+  b.output(y);
+}
+
 }  // namespace
 
 te::Compute conv(const Conv& p) {
@@ -32,7 +53,7 @@ te::Compute conv(const Conv& p) {
   te::Builder b(in);
   const T x = padded(b, b.input(0), p.pad, 0);
   const T w = b.input(1);
-  T y = b.stage("conv", {p.n, p.o, oh, ow}, [&](Index i) {
+  const T y = b.stage("conv", {p.n, p.o, oh, ow}, [&](Index i) {
     return b.reduce(te::Fold::sum, {{"c", cg}, {"ky", p.kh}, {"kx", p.kw}}, [&](Index r) {
       const E c = p.groups == 1 ? r[0] : (i[1] / og) * cg + r[0];
       return x({i[0], c, i[2] * p.stride + r[1] * p.dilation,
@@ -40,21 +61,7 @@ te::Compute conv(const Conv& p) {
              w({i[1], r[0], r[1], r[2]});
     });
   });
-  std::uint32_t next = 2;
-  const auto tail = [&](const char* name, auto fn) { y = b.stage(name, y.shape(), fn); };
-  if (p.bias) {
-    const T bias = b.input(next++), before = y;
-    tail("bias", [&](Index i) { return before(i) + bias({i[1]}); });
-  }
-  if (p.residual) {
-    const T other = b.input(next++), before = y;
-    tail("add", [&](Index i) { return before(i) + other(i); });
-  }
-  if (p.relu) {
-    const T before = y;
-    tail("relu", [&](Index i) { return te::max(before(i), b.imm(p.dtype, 0)); });
-  }
-  b.output(y);
+  epilogue(b, p, y);
   return b.take();
 }
 
@@ -75,7 +82,7 @@ te::Compute packed_conv(const Conv& p, std::int64_t block) {
   std::vector<te::Axis> window{{"ky", p.kh}, {"kx", p.kw}};
   if (!depthwise) window.insert(window.begin(), {"c", plain ? p.c : cb});
   if (!depthwise && !plain) window.push_back({"ci", block});
-  T y = b.stage("conv", out, [&](Index i) {
+  const T y = b.stage("conv", out, [&](Index i) {
     return b.reduce(te::Fold::sum, window, [&](Index r) {
       const std::size_t k = depthwise ? 0 : 1;
       const E h = i[2] * p.stride + r[k] * p.dilation, v = i[3] * p.stride + r[k + 1] * p.dilation;
@@ -84,21 +91,7 @@ te::Compute packed_conv(const Conv& p, std::int64_t block) {
       return x({i[0], r[0], h, v, r[3]}) * w({i[1], r[0], r[1], r[2], r[3], i[4]});
     });
   });
-  std::uint32_t next = 2;
-  const auto tail = [&](const char* name, auto fn) { y = b.stage(name, y.shape(), fn); };
-  if (p.bias) {
-    const T bias = b.input(next++), before = y;
-    tail("bias", [&](Index i) { return before(i) + bias({i[1], i[4]}); });
-  }
-  if (p.residual) {
-    const T other = b.input(next++), before = y;
-    tail("add", [&](Index i) { return before(i) + other(i); });
-  }
-  if (p.relu) {
-    const T before = y;
-    tail("relu", [&](Index i) { return te::max(before(i), b.imm(p.dtype, 0)); });
-  }
-  b.output(y);
+  epilogue(b, p, y);
   return b.take();
 }
 
