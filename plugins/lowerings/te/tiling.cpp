@@ -195,6 +195,19 @@ std::vector<std::uint32_t> order_of(const StageFacts& f, const Tiling& t) {
   return order;
 }
 
+/// Blocks of the tile along output axis `a`: vectors where lanes run along it.
+std::int64_t tile_extent(const Tiling& t, std::size_t a) {
+  return static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
+}
+
+/// Distinct loads of `x` in one step of a tile.
+std::int64_t loads_of_tile(const StageFacts& f, const Tiling& t, const Access& x) {
+  std::int64_t n = 1;
+  for (std::size_t a = 0; a < f.n_out; ++a)
+    if (x.step[a] != 0) n *= tile_extent(t, a);
+  return n;
+}
+
 /// Output axes in the order in which the points of a tile follow each other: the axes of the load
 /// of which a tile has most go slowest. Each of its elements is then used up before the next is
 /// loaded, and registers hold the other loads, as TileSearch::cost counts.
@@ -203,10 +216,7 @@ std::vector<std::uint32_t> point_order(const StageFacts& f, const Tiling& t) {
   std::int64_t most = 0;
   for (const Access& x : f.loads) {
     if (f.reduction && !x.in_reduction) continue;
-    std::int64_t n = 1;
-    for (std::size_t a = 0; a < f.n_out; ++a)
-      if (x.step[a] != 0)
-        n *= static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
+    const std::int64_t n = loads_of_tile(f, t, x);
     if (n > most) most = n, streamed = &x;
   }
   std::vector<std::uint32_t> order;
@@ -220,15 +230,10 @@ std::vector<std::uint32_t> point_order(const StageFacts& f, const Tiling& t) {
 /// interleaved by the compiler, which would then spill.
 bool is_crowded(const StageFacts& f, const Tiling& t, const TargetFacts& target) {
   std::int64_t points = 1, held = 0, most = 0;
-  const auto count = [&](std::size_t a) {
-    return static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
-  };
-  for (std::size_t a = 0; a < f.n_out; ++a) points *= count(a);
+  for (std::size_t a = 0; a < f.n_out; ++a) points *= tile_extent(t, a);
   for (const Access& x : f.loads) {
     if (!x.in_reduction) continue;
-    std::int64_t n = 1;
-    for (std::size_t a = 0; a < f.n_out; ++a)
-      if (x.step[a] != 0) n *= count(a);
+    const std::int64_t n = loads_of_tile(f, t, x);
     held += n;
     most = std::max(most, n);
   }
@@ -290,8 +295,7 @@ std::vector<LoopSpec> outer_loops(const StageFacts& f, const Tiling& t) {
 std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
   std::vector<LoopSpec> r;
   std::int64_t points = 1;
-  for (std::uint32_t a = 0; a < f.n_out; ++a)
-    points *= static_cast<int>(a) == t.vec ? blocks(t.block[a], t.lanes) : t.block[a];
+  for (std::uint32_t a = 0; a < f.n_out; ++a) points *= tile_extent(t, a);
   const std::int64_t tile = points;
   // Reduction loops, outermost first; the innermost ones are unrolled while the code stays small.
   std::vector<LoopKind> kind(f.extent.size(), LoopKind::serial);
