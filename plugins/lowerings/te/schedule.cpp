@@ -27,6 +27,8 @@ constexpr std::int64_t enough_blocks = 32;         // of the parallel range
 constexpr std::uint64_t near_bytes = 32 << 10;     // scratch that one output plane reads
 constexpr std::uint64_t shared_bytes = 192 << 10;  // scratch that many output planes read
 constexpr std::uint64_t call_bytes = 512 << 10;    // scratch that all blocks of a call read
+constexpr std::int64_t tiles_per_panel = 8;        // at least, of a panel of rows
+constexpr double vectors_over_rows = 6;            // bytes, at most, where rows are cut first
 
 class Scheduler {
  public:
@@ -153,6 +155,7 @@ class Scheduler {
       x.loops = blocks_of_feed(f, t, *feeds, *last);
       attach = x.loops.size();
     }
+    if (!producers && !small()) x.loops = panels_of_rows(f, t);
     std::vector<std::int64_t> left = f.extent;  // of each axis inside the loops so far
     for (const LoopSpec& l : x.loops) left[l.axis] = std::min(left[l.axis], l.step);
     StageFacts inner = f;
@@ -168,6 +171,43 @@ class Scheduler {
     }
     r.stages.push_back(std::move(x));
     return r;
+  }
+
+  /// A parallel loop over a few panels of the rows that the operand without vectors follows (data
+  /// of a 1x1 convolution or of a product). A thread then reads mostly rows that it wrote in the
+  /// step before: lines from another core's cache come several times slower than shared constants
+  /// do. None where the operand of the vectors, which every thread then reads as a whole, is much
+  /// larger, or where products of a batch are handed out.
+  std::vector<LoopSpec> panels_of_rows(const StageFacts& f, const Tiling& t) const {
+    if (!f.reduction || t.vec < 0 || t.vec >= static_cast<int>(f.n_out)) return {};
+    std::optional<std::uint32_t> row;
+    std::int64_t tiles = 1;
+    for (std::uint32_t a : t.order) {
+      if (f.extent[a] <= 1 || !has_load(f, t, a, false)) continue;
+      if (has_load(f, t, a, true)) return {};
+      if (!row && f.extent[a] > t.block[a]) row = a;
+      tiles *= (f.extent[a] + t.block[a] - 1) / t.block[a];
+    }
+    if (!row || tiles < 2 * tiles_per_panel) return {};
+    double rows = 0, vectors = 0;  // bytes
+    for (const Access& x : f.loads) {
+      double bytes = x.in_reduction ? f.element_bytes : 0;
+      for (std::size_t a = 0; a < f.extent.size(); ++a)
+        if (x.step[a] != 0) bytes *= static_cast<double>(f.extent[a]);
+      (x.step[t.vec] == 0 ? rows : vectors) += bytes;
+    }
+    if (rows * vectors_over_rows < vectors) return {};
+    const std::int64_t along = (f.extent[*row] + t.block[*row] - 1) / t.block[*row];
+    const std::int64_t panels = std::min<std::int64_t>(tiles < 8 * tiles_per_panel ? 4 : 8, along);
+    return {{*row, (along + panels - 1) / panels * t.block[*row], LoopKind::parallel}};
+  }
+
+  /// Whether a load in the reduction follows output axis `a`: one of vectors, or one that each lane
+  /// uses.
+  static bool has_load(const StageFacts& f, const Tiling& t, std::uint32_t a, bool of_vectors) {
+    return std::any_of(f.loads.begin(), f.loads.end(), [&](const Access& x) {
+      return x.in_reduction && x.step[a] != 0 && (x.step[t.vec] != 0) == of_vectors;
+    });
   }
 
   /// Whether each call may compute all of the producers at once, before its blocks: they are small,
@@ -192,6 +232,9 @@ class Scheduler {
     std::vector<LoopSpec> loops;
     std::vector<std::int64_t> step = f.extent;
     std::int64_t count = 1;
+    const auto uneven = [&](std::int64_t n) {
+      return !small() && n % 2 != 0 && n < enough_blocks / 2;
+    };
     const auto put = [&](std::uint32_t a, std::int64_t s) {
       if (s >= f.extent[a]) return;
       loops.push_back({a, s, LoopKind::parallel});
@@ -206,25 +249,28 @@ class Scheduler {
     for (std::uint32_t a = 0; a < f.n_out; ++a) {
       if (!feeds.window[a] || static_cast<int>(a) == t.vec) continue;
       const std::int64_t wanted = small() ? 1 : std::max<std::int64_t>(1, 8 / count);
-      // Fewest blocks that fit the scratch and keep the threads busy, whole tiles each.
+      // Fewest blocks that fit the scratch and keep the threads busy, whole tiles each; twice as
+      // many where that makes them equal and their number even.
       const std::int64_t tiles =
           std::max<std::int64_t>(1, (f.extent[a] + t.block[a] - 1) / t.block[a]);
       for (std::int64_t n = std::min(wanted, tiles); n <= tiles; ++n) {
         step[a] = (tiles + n - 1) / n * t.block[a];
         if (n == tiles || scratch(root, step) <= budget) break;
       }
+      const std::int64_t cut = (tiles * t.block[a] + step[a] - 1) / step[a];
+      if (uneven(count * cut) && tiles % (2 * cut) == 0) step[a] = tiles / (2 * cut) * t.block[a];
       put(a, step[a]);
     }
-    // Nothing to cut there: cut what reuses the producers, which are then computed once per block.
-    if (loops.empty() && reused && !small()) {
+    // Nothing to cut there, or no even share for two threads: cut what reuses the producers, which
+    // are then computed once per block.
+    if ((loops.empty() || uneven(count)) && reused && !small()) {
       std::uint32_t widest = 0;
       std::int64_t extent = 0;
       for (std::uint32_t a = 0; a < f.n_out; ++a)
         if (!feeds.follows[a] && static_cast<int>(a) != t.vec && f.extent[a] > extent)
           widest = a, extent = f.extent[a];
-      const std::int64_t quarter = (extent + 3) / 4;
-      if (extent > 0)
-        put(widest, (quarter + t.block[widest] - 1) / t.block[widest] * t.block[widest]);
+      const std::int64_t parts = loops.empty() ? 4 : 2, part = (extent + parts - 1) / parts;
+      if (extent > 0) put(widest, (part + t.block[widest] - 1) / t.block[widest] * t.block[widest]);
     }
     return loops;
   }
@@ -255,6 +301,12 @@ class Scheduler {
     std::int64_t count = 1;
     for (LoopSpec& l : loops) {
       if (count >= enough_blocks) return;
+      if (l.kind == LoopKind::parallel) {
+        count *= (f.extent[l.axis] + l.step - 1) / l.step;
+        continue;
+      }
+      if (std::any_of(loops.data(), &l, [&](const LoopSpec& o) { return o.axis == l.axis; }))
+        return;
       const std::int64_t n = (f.extent[l.axis] + l.step - 1) / l.step;
       const bool last_map_loop = !f.reduction && static_cast<int>(l.axis) == t.vec;
       if (last_map_loop && count * n > enough_blocks) {
