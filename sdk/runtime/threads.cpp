@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "error.h"
@@ -30,64 +31,66 @@ void spin_until(Done done) {
 
 }  // namespace
 
-Workers::Workers(unsigned n) {
+Workers::Workers(unsigned n) : slots_(new Slot[std::max(n, 1u)]) {
   try {
     for (unsigned w = 1; w < n; ++w) threads_.emplace_back([this, w] { loop(w); });
   } catch (const std::system_error& e) {
-    this->~Workers();
+    stop();
     throw Error(TN_RT_MEMORY, "cannot start worker " + std::to_string(threads_.size() + 1) +
                                   " of " + std::to_string(n) + ": " + e.what());
   }
 }
 
-Workers::~Workers() {
-  stop_ = true;
-  word_.fetch_add(2, std::memory_order_release);
-  word_.notify_all();
-  for (std::thread& t : threads_)
-    if (t.joinable()) t.join();
-  threads_.clear();
+Workers::~Workers() { stop(); }
+
+void Workers::stop() {
+  mode_ = Mode::stopped;
+  mode_.notify_all();
+  for (std::thread& t : threads_) t.join();
 }
 
 void Workers::begin() {
   if (threads_.empty()) return;
-  word_.fetch_or(1, std::memory_order_release);
-  word_.notify_all();
+  mode_.store(Mode::awake, std::memory_order_release);
+  mode_.notify_all();
 }
 
 void Workers::end() {
-  if (!threads_.empty()) word_.fetch_and(~std::uint64_t{1}, std::memory_order_release);
+  if (!threads_.empty()) mode_.store(Mode::asleep, std::memory_order_release);
 }
 
 void Workers::run(unsigned n, Job job, void* state) {
   if (given_.run) return given_.run(given_.user, n, job, state);
   job_ = job;
   state_ = state;
-  n_ = n;
-  left_.store(static_cast<unsigned>(threads_.size()), std::memory_order_relaxed);
-  word_.fetch_add(2, std::memory_order_release);
+  left_.store(n - 1, std::memory_order_relaxed);
+  for (unsigned w = 1; w < n; ++w) slots_[w].waiting.store(true, std::memory_order_release);
   job(state, 0);
-  spin_until([this] { return left_.load(std::memory_order_acquire) == 0; });
+  unsigned done = 0;
+  for (unsigned w = 1; w < n; ++w)
+    if (slots_[w].take()) job(state, w), ++done;
+  spin_until([&] { return left_.load(std::memory_order_acquire) == done; });
 }
 
 void Workers::loop(unsigned worker) {
-  std::uint64_t seen = 0;  // jobs
-  while (true) {
-    std::uint64_t now = 0;
-    bool sleep = false;
-    spin_until([&] {
-      now = word_.load(std::memory_order_acquire);
-      sleep = now / 2 == seen && (now & 1) == 0;
-      return sleep || now / 2 != seen;
-    });
-    if (sleep) {
-      word_.wait(now, std::memory_order_acquire);
+  Slot& own = slots_[worker];
+  for (unsigned idle = 0;;) {
+    if (own.take()) {
+      job_(state_, worker);
+      left_.fetch_sub(1, std::memory_order_release);
+      idle = 0;
       continue;
     }
-    seen = now / 2;
-    if (stop_) return;
-    if (worker < n_) job_(state_, worker);
-    left_.fetch_sub(1, std::memory_order_release);
+    const Mode mode = mode_.load(std::memory_order_acquire);
+    if (mode == Mode::stopped) return;
+    if (++idle < spins_before_yield) {
+      pause_once();
+    } else if (mode == Mode::awake) {
+      sched_yield();
+    } else {
+      mode_.wait(Mode::asleep, std::memory_order_acquire);
+      idle = 0;
+    }
   }
 }
 

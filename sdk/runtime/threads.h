@@ -1,10 +1,14 @@
 // Persistent workers. Within a run they spin between steps (a dispatch costs half a microsecond);
-// between runs they sleep. Or the caller's, who runs the parts as he likes.
+// after it they spin a little longer, for the next run may follow at once, and sleep. Each has its
+// own part of a step; a part whose worker has not come yet (it wakes, or another program has its
+// CPU) is done by the caller, so nobody waits for a worker that has not begun. Or the workers are
+// the caller's, who runs the parts as he likes.
 #ifndef TENON_SDK_RUNTIME_THREADS_H
 #define TENON_SDK_RUNTIME_THREADS_H
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -31,22 +35,31 @@ class Workers {
   /// Wakes the workers for a run, and lets them sleep after it.
   void begin();
   void end();
-  /// job(state, w) for every worker w < n, the caller being 0 unless the workers are given; returns
-  /// when all are done. Between begin() and end().
+  /// job(state, w) for every w < n, each once; returns when all are done. Jobs of different w may
+  /// run at the same time, on the caller and others. Between begin() and end().
   void run(unsigned n, Job job, void* state);
 
  private:
-  void loop(unsigned worker);
+  /// A part that is waiting for whoever takes it. Job and state are written before it is set, and
+  /// stay until all parts taken are done.
+  struct alignas(64) Slot {
+    std::atomic<bool> waiting{false};
+    bool take() {
+      return waiting.load(std::memory_order_relaxed) &&
+             waiting.exchange(false, std::memory_order_acquire);
+    }
+  };
+  enum class Mode : std::uint32_t { asleep, awake, stopped };
 
-  // One word tells what to do: 2 * (number of jobs so far) + (1 while awake). Jobs are published
-  // before it.
-  alignas(64) std::atomic<std::uint64_t> word_{0};
-  alignas(64) std::atomic<unsigned> left_{0};
-  std::atomic<bool> stop_{false};
+  void loop(unsigned worker);
+  void stop();
+
+  alignas(64) std::atomic<Mode> mode_{Mode::asleep};
+  alignas(64) std::atomic<unsigned> left_{0};  ///< parts that are not done
   Job job_ = nullptr;
   void* state_ = nullptr;
-  unsigned n_ = 0;
   tn_workers given_{};
+  std::unique_ptr<Slot[]> slots_;  ///< by worker; the caller's is not used
   std::vector<std::thread> threads_;
 };
 

@@ -217,6 +217,29 @@ TEST_CASE("lowering: any schedule that keeps the rules is right") {
   }
 }
 
+TEST_CASE("lowering: threads read the rows that they wrote, unless all of the weights cost more") {
+  // What the first parallel loop cuts, and the length of the whole range.
+  const auto cut = [](const te::Compute& c) {
+    const test::Lowered l = lower(c, plain_facts());
+    const std::size_t last = l.compute.stages.size() - 1;
+    const LoopSpec& first = l.schedule.stages[last].loops.at(0);
+    CAPTURE(print(l.schedule, l.compute));
+    CHECK(first.kind == LoopKind::parallel);
+    CHECK(l.kernel.extent >= 16);
+    return l.compute.stages[last].axes.at(first.axis).extent;
+  };
+  CHECK(cut(packed_conv({.c = 512, .h = 28, .w = 28, .o = 128}, 16)) == 28 * 28);
+  CHECK(cut(packed_conv({.c = 1024, .h = 14, .w = 14, .o = 512}, 16)) == 14 * 14);
+  CHECK(cut(packed_conv({.c = 2048, .h = 7, .w = 7, .o = 512}, 16)) == 512 / 16);
+  CHECK(cut(packed_conv(
+            {.c = 144, .h = 56, .w = 56, .o = 144, .kh = 3, .kw = 3, .pad = 1, .groups = 144},
+            16)) == 56);
+  CHECK(cut(pool({.c = 32, .h = 40, .w = 48, .kh = 3, .kw = 3, .stride = 2}, te::Fold::max)) == 19);
+  CHECK(cut(matmul(0, 512, 256, 256)) == 512);
+  CHECK(cut(matmul(0, 32, 1024, 1024)) == 1024);
+  CHECK(cut(matmul(12, 128, 128, 32)) == 12);
+}
+
 TEST_CASE("lowering: a plugin's schedule takes the place of the families'") {
   auto m = parse_module(R"(tenon 1.0
 module "m"

@@ -1,6 +1,7 @@
 // Hand-made artefacts, compiled by tenon.llvm, run by the C runtime.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -99,6 +100,19 @@ TEST_CASE("runtime: workers of the caller's, inline or in any order, give the sa
   CHECK(refused(0));
   workers = {sizeof(std::size_t), 2, Pool::run, nullptr};
   CHECK(refused(0));
+}
+
+TEST_CASE("runtime: workers that sleep, wake late or come too late give the same bits") {
+  const SmallModel m;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const std::vector<float> one = run_small(m, model, 1);
+  const auto c = context(model, 7);
+  for (int run = 0; run < 2000; ++run) {
+    if (run % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    REQUIRE(run_small(m, c) == one);
+  }
 }
 
 TEST_CASE("runtime: parts taken as workers become free give the same bits") {

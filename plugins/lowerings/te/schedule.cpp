@@ -27,8 +27,9 @@ constexpr std::int64_t enough_blocks = 32;         // of the parallel range
 constexpr std::uint64_t near_bytes = 32 << 10;     // scratch that one output plane reads
 constexpr std::uint64_t shared_bytes = 192 << 10;  // scratch that many output planes read
 constexpr std::uint64_t call_bytes = 512 << 10;    // scratch that all blocks of a call read
-constexpr std::int64_t tiles_per_panel = 8;        // at least, of a panel of rows
-constexpr double vectors_over_rows = 6;            // bytes, at most, where rows are cut first
+// Bytes that every core reads of its own in the time of one that another core wrote: prefetching
+// helps where a row is one run.
+constexpr double other_core = 6, other_core_in_runs = 2.5;
 
 class Scheduler {
  public:
@@ -173,33 +174,83 @@ class Scheduler {
     return r;
   }
 
-  /// A parallel loop over a few panels of the rows that the operand without vectors follows (data
-  /// of a 1x1 convolution or of a product). A thread then reads mostly rows that it wrote in the
+  /// A parallel loop over a few panels of rows: of the data of a 1x1 convolution or of a product,
+  /// or of an image that a window slides over. A thread then reads mostly rows that it wrote in the
   /// step before: lines from another core's cache come several times slower than shared constants
-  /// do. None where the operand of the vectors, which every thread then reads as a whole, is much
-  /// larger, or where products of a batch are handed out.
+  /// do.
   std::vector<LoopSpec> panels_of_rows(const StageFacts& f, const Tiling& t) const {
     if (!f.reduction || t.vec < 0 || t.vec >= static_cast<int>(f.n_out)) return {};
+    std::optional<std::uint32_t> row = window_axis(f, t);
+    if (!row) row = row_axis(f, t);
+    if (!row) return {};
+    return {{*row, panel(f, t, *row), LoopKind::parallel}};
+  }
+
+  /// Extent of a panel along `a`: an even number of panels, few, so that the shorter tiles at their
+  /// ends do not count, but enough for a range of some length with the tiles along other axes.
+  static std::int64_t panel(const StageFacts& f, const Tiling& t, std::uint32_t a) {
+    const std::int64_t tiles = blocks_of(f, t, a);
+    std::int64_t others = 1;
+    for (std::uint32_t b = 0; b < f.n_out && others < enough_blocks; ++b)
+      if (b != a) others *= std::max<std::int64_t>(1, blocks_of(f, t, b));
+    std::int64_t panels = tiles < 32 ? 2 : tiles < 64 ? 4 : 8;
+    while (panels * others < enough_blocks / 2 && panels * 2 < tiles) panels *= 2;
+    return (tiles + panels - 1) / panels * t.block[a];
+  }
+
+  static std::int64_t blocks_of(const StageFacts& f, const Tiling& t, std::uint32_t a) {
+    return (f.extent[a] + t.block[a] - 1) / t.block[a];
+  }
+
+  /// The first output axis along which overlapping windows follow each other.
+  static std::optional<std::uint32_t> window_axis(const StageFacts& f, const Tiling& t) {
+    const auto overlaps = [&](const Access& x, std::uint32_t a) {
+      for (std::size_t r = f.n_out; r < f.extent.size(); ++r)
+        if (x.step[r] > 0 && x.step[a] > 0 && x.step[a] % x.step[r] == 0 &&
+            x.step[a] / x.step[r] < f.extent[r])
+          return true;
+      return false;
+    };
+    for (std::uint32_t a : t.order)
+      if (static_cast<int>(a) != t.vec && f.extent[a] > t.block[a])
+        for (const Access& x : f.loads)
+          if (x.in_reduction && overlaps(x, a)) return a;
+    return std::nullopt;
+  }
+
+  /// The first output axis that the operand without vectors follows and the other one does not.
+  /// None where the operand of the vectors, which every thread then reads as a whole, is much
+  /// larger, or where products of a batch are handed out.
+  static std::optional<std::uint32_t> row_axis(const StageFacts& f, const Tiling& t) {
     std::optional<std::uint32_t> row;
-    std::int64_t tiles = 1;
     for (std::uint32_t a : t.order) {
       if (f.extent[a] <= 1 || !has_load(f, t, a, false)) continue;
-      if (has_load(f, t, a, true)) return {};
+      if (has_load(f, t, a, true)) return std::nullopt;
       if (!row && f.extent[a] > t.block[a]) row = a;
-      tiles *= (f.extent[a] + t.block[a] - 1) / t.block[a];
     }
-    if (!row || tiles < 2 * tiles_per_panel) return {};
-    double rows = 0, vectors = 0;  // bytes
+    double rows = 0, vectors = 0;  // bytes, rows in those of the vectors
     for (const Access& x : f.loads) {
-      double bytes = x.in_reduction ? f.element_bytes : 0;
+      if (!x.in_reduction) continue;
+      double bytes = f.element_bytes;
       for (std::size_t a = 0; a < f.extent.size(); ++a)
         if (x.step[a] != 0) bytes *= static_cast<double>(f.extent[a]);
-      (x.step[t.vec] == 0 ? rows : vectors) += bytes;
+      if (x.step[t.vec] != 0)
+        vectors += bytes;
+      else
+        rows += bytes * (reduces_a_run(f, x) ? other_core_in_runs : other_core);
     }
-    if (rows * vectors_over_rows < vectors) return {};
-    const std::int64_t along = (f.extent[*row] + t.block[*row] - 1) / t.block[*row];
-    const std::int64_t panels = std::min<std::int64_t>(tiles < 8 * tiles_per_panel ? 4 : 8, along);
-    return {{*row, (along + panels - 1) / panels * t.block[*row], LoopKind::parallel}};
+    return rows < vectors ? std::nullopt : row;
+  }
+
+  /// Whether what one output element reads of `x` has no gaps.
+  static bool reduces_a_run(const StageFacts& f, const Access& x) {
+    std::int64_t span = 1, count = 1;
+    for (std::size_t r = f.n_out; r < f.extent.size(); ++r) {
+      if (x.step[r] == irregular) return false;
+      span += std::abs(x.step[r]) * (f.extent[r] - 1);
+      if (x.step[r] != 0) count *= f.extent[r];
+    }
+    return span == count;
   }
 
   /// Whether a load in the reduction follows output axis `a`: one of vectors, or one that each lane
