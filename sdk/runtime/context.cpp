@@ -339,10 +339,15 @@ void Context::call(std::size_t s) {
   const auto workers = static_cast<unsigned>(std::clamp<std::int64_t>(worthwhile, 1, size));
   const std::int64_t parts =
       dynamic && workers > 1 ? std::min(worthwhile, size * parts_per_worker) : workers;
-  std::array<const std::byte*, max_threads> scratch{};
-  std::array<std::int32_t, max_threads> codes{};
-  for (unsigned w = 0; k.worker_bytes > 0 && w < workers; ++w)
-    scratch[w] = scratch_[k.worker_pool * workers_.size() + w].data() + k.worker_offset;
+  // Set as far as they are used: clearing all of them would take as long as a small kernel.
+  std::array<const std::byte*, max_threads> scratch;
+  std::array<std::int32_t, max_threads> codes;
+  for (unsigned w = 0; w < workers; ++w) {
+    codes[w] = 0;
+    scratch[w] = k.worker_bytes == 0
+                     ? nullptr
+                     : scratch_[k.worker_pool * workers_.size() + w].data() + k.worker_offset;
+  }
   Dispatch d{model_->kernels[step.kernel],
              args_.data() + first_arg_[s],
              scratch.data(),
