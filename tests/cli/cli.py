@@ -465,6 +465,14 @@ def check_chains():
     ok("run", WORK / "chain")
     ok("plan", "show", WORK / "chain")
 
+    def faults(**env):
+        p = subprocess.Popen([TENON, "opt", chain, "--passes", "infer-shapes", "-o", WORK / "out.tir"], env=dict(os.environ, **env))
+        return os.wait4(p.pid, 0)[2].ru_minflt
+    pages = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if pages.exists() and "[never]" not in pages.read_text():
+        large, small = faults(), faults(MIMALLOC_LARGE_OS_PAGES="0")
+        expect(large * 4 < small, f"{large} page faults, {small} without large pages")
+
 
 def check_loops():
     m = module("power", """  %2 = loop(%1, %0) : f32[8, 8] region (%3: i64[], %4: f32[8, 8]) {
