@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "tenon/op.h"
 #include "tenon/pass.h"
@@ -22,23 +23,50 @@ struct FuseOptions {
 bool is_map(FusionKind k) { return k <= FusionKind::injective; }
 bool is_pointwise(FusionKind k) { return k <= FusionKind::broadcast; }
 
+/// What is known of the nodes of a function: by value id, as hash tables over a million nodes are
+/// most of the pass.
+class Known {
+ public:
+  static constexpr std::uint32_t none = UINT32_MAX;
+  struct Row {
+    std::uint32_t body = none;     ///< number of the body that it stands in, where it is asked for
+    std::uint32_t place = 0;       ///< in that body
+    std::uint32_t group = none;    ///< of that body
+    const Node* now = nullptr;     ///< what stands in its place outside of its group
+    const Node* inside = nullptr;  ///< its copy in its group
+  };
+  explicit Known(const Function& f) : rows_(f.next_id) {}
+
+  /// Only of nodes with results.
+  Row& operator[](const Node* n) { return rows_[n->results[0].id]; }
+  const Row& operator[](const Node* n) const { return rows_[n->results[0].id]; }
+  std::uint32_t next_body() { return bodies_++; }
+
+ private:
+  std::vector<Row> rows_;
+  std::uint32_t bodies_ = 0;
+};
+
 /// Forms the groups of one body. A group grows from its first node along single uses, so that
 /// nothing outside it can depend on a member and feed a later one: no cycle can arise. See `run`
 /// for the laws.
 class Grouper {
  public:
-  Grouper(const Module& m, const Uses& uses, const Body& body, std::size_t max_nodes)
+  Grouper(const Module& m, const Uses& uses, Known& known, const Body& body, std::size_t max_nodes)
       : m_(m),
         uses_(uses),
+        known_(known),
+        body_(known.next_body()),
         max_(max_nodes),
         transpose_(m.ops().at("transpose")),
         attention_(m.ops().at("attention")) {
-    for (const Node* n : body.nodes) order_.emplace(n, order_.size());
+    for (std::uint32_t i = 0; const Node* n : body.nodes)
+      if (!n->results.empty()) known[n] = {.body = body_, .place = i++};
     for (const Node* n : body.nodes)
-      if (fusable(*n) && !group_.contains(n) && !waits(*n)) grow(*n);
+      if (fusable(*n) && !grouped(n) && !waits(*n)) grow(*n);
   }
 
-  /// Members by group, each in body order; a group is found by its last member.
+  /// Members by group, each in body order.
   const std::vector<std::vector<const Node*>>& groups() const { return groups_; }
 
  private:
@@ -46,8 +74,10 @@ class Grouper {
 
   bool fusable(const Node& n) const {
     const OpDef& d = m_.ops()[n.op];
-    return d.compute && !d.effect;
+    return d.compute && !d.effect && !n.results.empty();
   }
+  bool here(const Node* n) const { return !n->results.empty() && known_[n].body == body_; }
+  bool grouped(const Node* n) const { return known_[n].group != Known::none; }
 
   // The only user of all of n's single result, in the same body; or null.
   const Node* only_user(const Node& n) const {
@@ -56,25 +86,23 @@ class Grouper {
     if (uses.empty() || !uses[0].user) return nullptr;
     for (const Uses::Use& u : uses)
       if (u.user != uses[0].user) return nullptr;
-    return order_.contains(uses[0].user) ? uses[0].user : nullptr;
+    return here(uses[0].user) ? uses[0].user : nullptr;
   }
 
   void grow(const Node& first) {
-    std::vector<const Node*> g{&first};
-    group_[&first] = groups_.size();
+    std::vector<const Node*> g;
+    take(g, &first);
     bool map = is_map(kind(first));  // no reduction or anchor inside yet
     if (kind(first) == FusionKind::anchor) absorb_waiting(g, first);
     for (const Node* last = &first; g.size() < max_ && kind(first) != FusionKind::opaque;) {
       const Node* next = only_user(*last);
-      if (!next || !fusable(*next) || group_.contains(next) ||
-          !may_follow(first, *last, *next, map))
-        break;
+      if (!next || !fusable(*next) || grouped(next) || !may_follow(first, *last, *next, map)) break;
       map = map && is_map(kind(*next));
       take(g, next);
       absorb_producers(g, *next);
       last = next;
     }
-    std::ranges::sort(g, {}, [&](const Node* n) { return order_.at(n); });
+    std::ranges::sort(g, {}, [&](const Node* n) { return known_[n].place; });
     groups_.push_back(std::move(g));
   }
 
@@ -102,7 +130,7 @@ class Grouper {
       stack.pop_back();
       for (Value v : u->operands) {
         const Node* p = v.node;
-        if (g.size() >= max_ || !order_.contains(p) || group_.contains(p) || !fusable(*p)) continue;
+        if (g.size() >= max_ || !here(p) || grouped(p) || !fusable(*p)) continue;
         if (!is_map(kind(*p)) || only_user(*p) != u) continue;
         take(g, p);
         stack.push_back(p);
@@ -122,20 +150,20 @@ class Grouper {
   }
   void absorb_waiting(std::vector<const Node*>& g, const Node& anchor) {
     for (Value v : anchor.operands)
-      if (order_.contains(v.node) && !group_.contains(v.node) && fusable(*v.node) && waits(*v.node))
-        take(g, v.node);
+      if (here(v.node) && !grouped(v.node) && fusable(*v.node) && waits(*v.node)) take(g, v.node);
   }
 
   void take(std::vector<const Node*>& g, const Node* n) {
     g.push_back(n);
-    group_[n] = groups_.size();
+    known_[n].group = static_cast<std::uint32_t>(groups_.size());
   }
 
   const Module& m_;
   const Uses& uses_;
+  Known& known_;
+  std::uint32_t body_;
   std::size_t max_;
   OpId transpose_, attention_;
-  std::unordered_map<const Node*, std::size_t> order_, group_;
   std::vector<std::vector<const Node*>> groups_;
 };
 
@@ -143,25 +171,20 @@ class Grouper {
 class Fuser {
  public:
   Fuser(Module& m, Function& f, std::size_t max_nodes)
-      : m_(m), uses_(f), b_(m, f), max_(max_nodes) {}
+      : m_(m), uses_(f), known_(f), b_(m, f), max_(max_nodes) {}
 
   // Regions nest to 64: the depth of body() is bounded.
   Body body(const Body& in) {
-    const Grouper grouper(m_, uses_, in, max_);
-    std::unordered_map<const Node*, const std::vector<const Node*>*> at_last;
-    std::unordered_set<const Node*> inside;
-    for (const auto& g : grouper.groups()) {
-      at_last[g.back()] = &g;
-      inside.insert(g.begin(), g.end());
-      nodes += static_cast<std::int64_t>(g.size());
-    }
+    const Grouper grouper(m_, uses_, known_, in, max_);
+    for (const auto& g : grouper.groups()) nodes += static_cast<std::int64_t>(g.size());
     groups += static_cast<std::int64_t>(grouper.groups().size());
     std::vector<const Node*> outer = b_.take();
     for (const Node* n : in.nodes) {
-      if (auto it = at_last.find(n); it != at_last.end())
-        primitive(*it->second);
-      else if (!inside.contains(n))
+      const std::uint32_t group = n->results.empty() ? Known::none : known_[n].group;
+      if (group == Known::none)
         keep(*n);
+      else if (const auto& g = grouper.groups()[group]; g.back() == n)
+        primitive(g, group);
     }
     Body out{in.entry, b_.take(), {}};
     for (Value v : in.results) out.results.push_back(at(v));
@@ -173,8 +196,8 @@ class Fuser {
 
  private:
   Value at(Value v) const {
-    auto it = now_.find(v.node);
-    return it == now_.end() ? v : Value{it->second, v.index};
+    const Node* now = known_[v.node].now;
+    return now ? Value{now, v.index} : v;
   }
 
   void keep(const Node& n) {
@@ -186,51 +209,57 @@ class Fuser {
       for (const Body& r : n.regions) regions.push_back(body(r));
       cur = m_.make(Node{n.op, cur->operands, n.attrs, n.results, std::move(regions), n.loc});
     }
-    if (cur != &n) now_[&n] = cur;
+    if (cur != &n && !n.results.empty()) known_[&n].now = cur;
     b_.nodes().push_back(cur);
   }
 
-  void primitive(const std::vector<const Node*>& group) {
-    std::unordered_map<const Node*, const Node*> local;
-    const std::unordered_set<const Node*> members(group.begin(), group.end());
-    std::vector<Value> operands;
+  void primitive(const std::vector<const Node*>& group, std::uint32_t number) {
+    const std::uint32_t here = known_[group.back()].body;
+    const auto member = [&](const Node* n) {
+      return known_[n].group == number && known_[n].body == here;
+    };
+    std::vector<Value> outer, operands;  // few: a group has at most 1024 nodes
     std::vector<NodeResult> params;
-    std::unordered_map<Value, std::uint32_t, ValueHash> param_of;
     for (const Node* n : group)
       for (Value v : n->operands)
-        if (!members.contains(v.node) && param_of.emplace(v, operands.size()).second) {
+        if (!member(v.node) && std::ranges::find(outer, v) == outer.end()) {
+          outer.push_back(v);
           operands.push_back(at(v));
           params.push_back({v.type(), b_.fresh_id(), ""});
         }
+    const auto param_of = [&](Value v) {
+      return static_cast<std::uint32_t>(std::ranges::find(outer, v) - outer.begin());
+    };
     Body body;
     body.entry = m_.make(Node{node::param, {}, {}, std::move(params), {}, group.back()->loc});
     for (const Node* n : group) {
       std::vector<Value> in;
       for (Value v : n->operands)
-        in.push_back(members.contains(v.node) ? Value{local.at(v.node), v.index}
-                                              : Value{body.entry, param_of.at(v)});
+        in.push_back(member(v.node) ? Value{known_[v.node].inside, v.index}
+                                    : Value{body.entry, param_of(v)});
       std::vector<NodeResult> results = n->results;
       if (n == group.back())  // the primitive's results take over its ids
         for (NodeResult& r : results) r = {r.type, b_.fresh_id(), ""};
-      local[n] = m_.make(Node{n->op, std::move(in), n->attrs, std::move(results), {}, n->loc});
-      body.nodes.push_back(local[n]);
+      known_[n].inside =
+          m_.make(Node{n->op, std::move(in), n->attrs, std::move(results), {}, n->loc});
+      body.nodes.push_back(known_[n].inside);
     }
     const Node* last = group.back();
     for (std::uint32_t k = 0; k < last->results.size(); ++k)
-      body.results.push_back({local[last], k});
+      body.results.push_back({known_[last].inside, k});
     std::vector<Body> regions;
     regions.push_back(std::move(body));
     const Node* made = m_.make(Node{
         node::primitive, std::move(operands), {}, last->results, std::move(regions), last->loc});
     b_.nodes().push_back(made);
-    now_[last] = made;
+    known_[last].now = made;
   }
 
   Module& m_;
   Uses uses_;
+  Known known_;
   Builder b_;
   std::size_t max_;
-  std::unordered_map<const Node*, const Node*> now_;
 };
 
 /// Before: %1 = conv2d(%0, %w)  %2 = relu(%1)   After: %2 = primitive(%0, %w) { conv2d; relu }

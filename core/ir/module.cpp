@@ -12,11 +12,13 @@ auto* find_in(List& list, std::string_view name, Name name_of) {
   return static_cast<decltype(list.data())>(nullptr);
 }
 
-// Copies bodies of one function into `arena`. Regions nest to 64, so the depth of body() is
-// bounded.
+enum class From { kept, given_up };  // what becomes of the nodes that are copied
+
+// Copies bodies into `arena`; what nodes own moves along where they are given up. Regions nest to
+// 64, so the depth of body() is bounded.
 class BodyCopier {
  public:
-  explicit BodyCopier(std::deque<Node>& arena) : arena_(arena) {}
+  BodyCopier(std::deque<Node>& arena, From from) : arena_(arena), from_(from) {}
 
   Body body(const Body& b) {
     Body out;
@@ -32,14 +34,15 @@ class BodyCopier {
   Value at(Value v) const { return {*made_.find(v.node), v.index}; }
 
   const Node* node(const Node& n) {
-    Node c{n.op, {}, n.attrs, n.results, {}, n.loc};
-    c.operands.reserve(n.operands.size());
-    for (Value v : n.operands) c.operands.push_back(at(v));
-    for (const Body& r : n.regions) c.regions.push_back(body(r));
+    if (const Node* const* twice = made_.find(&n)) return *twice;
+    Node c = from_ == From::kept ? n : std::move(const_cast<Node&>(n));
+    for (Value& v : c.operands) v = at(v);
+    for (Body& r : c.regions) r = body(r);
     return made_[&n] = &arena_.emplace_back(std::move(c));
   }
 
   std::deque<Node>& arena_;
+  From from_;
   FlatMap<const Node*, const Node*> made_;
 };
 
@@ -74,8 +77,9 @@ void Module::compact() {
   for (const Function& f : functions) live += f.body.entry ? count_nodes(f.body) : 0;
   if (arena_->size() <= 2 * live) return;  // copying costs more than it frees
   auto fresh = std::make_unique<std::deque<Node>>();
+  BodyCopier copier(*fresh, From::given_up);
   for (Function& f : functions)
-    if (f.body.entry) f.body = BodyCopier(*fresh).body(f.body);
+    if (f.body.entry) f.body = copier.body(f.body);
   arena_ = std::move(fresh);
 }
 
@@ -89,7 +93,7 @@ Module Module::clone() const {
   m.plan = plan;
   for (const Function& f : functions) {
     Function g{f.name, {}, f.result_names, f.attrs, f.next_id, f.loc};
-    if (f.body.entry) g.body = BodyCopier(*m.arena_).body(f.body);
+    if (f.body.entry) g.body = BodyCopier(*m.arena_, From::kept).body(f.body);
     m.functions.push_back(std::move(g));
   }
   return m;

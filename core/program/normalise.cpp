@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/support/flat_map.h"
 #include "tenon/rewrite.h"
 
 namespace tenon {
@@ -18,7 +19,6 @@ class Normaliser {
   }
 
   std::uint32_t run() {
-    for (std::uint32_t i = 0; i < f_.n_params(); ++i) sources_[f_.param(i)] = {f_.param(i), 0};
     f_.body = body(f_.body, &f_, nullptr);
     return copies_;
   }
@@ -53,6 +53,9 @@ class Normaliser {
     });
   }
 
+  /// Values that steps of a body write and that have storage of their own; false: no longer.
+  using Written = FlatMap<Value, bool, ValueHash>;
+
   /// Which bytes a value is: `offset` into what a step, the caller or the module wrote.
   struct Source {
     Value value;
@@ -64,7 +67,7 @@ class Normaliser {
   Body body(const Body& b, const Function* main, const Node* loop) {
     Body out{.entry = b.entry};
     const std::size_t fixed_before = log_.size();
-    std::unordered_set<Value, ValueHash> written;
+    Written written;
     for (const Node* n : b.nodes) {
       const Node* made = node(*n, out.nodes, written);
       out.nodes.push_back(made);
@@ -87,8 +90,7 @@ class Normaliser {
     return out;
   }
 
-  const Node* node(const Node& n, std::vector<const Node*>& out,
-                   std::unordered_set<Value, ValueHash>& written) {
+  const Node* node(const Node& n, std::vector<const Node*>& out, Written& written) {
     std::vector<Value> operands;
     for (Value v : n.operands) operands.push_back(now(v));
     if (n.op == node::call_kernel) align(n, operands, out);
@@ -109,7 +111,7 @@ class Normaliser {
     return p;
   }
 
-  void note(const Node& n, std::unordered_set<Value, ValueHash>& written) {
+  void note(const Node& n, Written& written) {
     if ((n.op == node::view || n.op == node::debug) && n.results.size() == 1 &&
         n.operands.size() == 1) {
       Source s = source(n.operands[0]);
@@ -118,34 +120,31 @@ class Normaliser {
       sources_[{&n, 0}] = s;
       return;
     }
-    for (std::uint32_t k = 0; k < n.results.size(); ++k) {
-      sources_[{&n, k}] = {{&n, k}, 0};
-      if (n.op != node::constant && n.op != node::join) written.insert({&n, k});
-    }
+    if (n.op == node::constant || n.op == node::join) return;
+    for (std::uint32_t k = 0; k < n.results.size(); ++k) written[{&n, k}] = true;
   }
 
   /// Operands of a join are written inside its result: each is all of a value that a step of this
   /// body writes, stands nowhere else, and its place suits the kernels that touch it. What is not
   /// so is copied there.
-  void move_in(std::vector<Value>& operands, std::vector<const Node*>& out,
-               std::unordered_set<Value, ValueHash>& written) {
+  void move_in(std::vector<Value>& operands, std::vector<const Node*>& out, Written& written) {
     std::uint64_t offset = 0;
     for (Value& v : operands) {
       const std::uint64_t size = byte_size(v.type()).value_or(0);
       const auto asked = asked_.find(source(v).value);
       const bool suits = asked == asked_.end() || asked->second == 0 || offset % asked->second == 0;
       if (size > 0 && (!suits || !ownable(v, written, {}))) v = copy(v, "", out);
-      written.erase(source(v).value);
+      written[source(v).value] = false;
       offset += size;
     }
   }
 
-  bool ownable(Value v, const std::unordered_set<Value, ValueHash>& written,
-               const std::unordered_set<Value, ValueHash>& taken) {
+  bool ownable(Value v, const Written& written, const std::unordered_set<Value, ValueHash>& taken) {
     const auto size = byte_size(v.type());
     if (size == 0u) return true;  // no bytes, no storage
     const Source s = source(v);
-    return s.offset == 0 && written.contains(s.value) && !taken.contains(s.value) &&
+    const bool* writes = written.find(s.value);
+    return s.offset == 0 && writes && *writes && !taken.contains(s.value) &&
            byte_size(s.value.type()) == size;
   }
 
@@ -177,19 +176,19 @@ class Normaliser {
   }
 
   Source source(Value v) const {
-    const auto it = sources_.find(v);
-    return it == sources_.end() ? Source{v, 0} : it->second;
+    const Source* s = sources_.find(v);
+    return s ? *s : Source{v, 0};
   }
   Value now(Value v) const {
-    const auto it = now_.find(v);
-    return it == now_.end() ? v : it->second;
+    const Value* made = now_.find(v);
+    return made ? *made : v;
   }
 
   Module& m_;
   Function& f_;
   std::unordered_map<std::string_view, const tir::Kernel*> kernels_;
-  std::unordered_map<Value, Source, ValueHash> sources_;
-  std::unordered_map<Value, Value, ValueHash> now_;    ///< values of nodes that were made anew
+  FlatMap<Value, Source, ValueHash> sources_;          ///< of views
+  FlatMap<Value, Value, ValueHash> now_;               ///< values of nodes that were made anew
   std::unordered_map<Value, Value, ValueHash> fixed_;  ///< misaligned view -> its copy
   std::unordered_map<Value, std::uint64_t, ValueHash> asked_;  ///< alignment, by source
   std::vector<Value> log_;  ///< keys of fixed_, in the order of insertion

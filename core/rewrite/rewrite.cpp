@@ -80,13 +80,17 @@ class Rewriter {
       changed_ = true;
       if (!is_last_made(next, mark)) {  // values that exist already: `n` is gone
         for (std::uint32_t k = 0; k < next.size(); ++k) now_[{&n, k}] = next[k];
+        if (start != &n) give_up(*start);
         return;
       }
       subject = next[0].node;  // a node in place of `n`: the rules may apply to it again
       b_.nodes().pop_back();
       r = 0;
     }
-    if (subject != start) subject = adopt(*subject, n);
+    if (subject != start) {
+      subject = adopt(*subject, n);
+      if (start != &n) give_up(*start);
+    }
     b_.nodes().push_back(subject);
     if (subject == &n) return;
     changed_ = true;
@@ -113,6 +117,10 @@ class Rewriter {
     }
     return &made;
   }
+
+  // A node of ours that came into no body: where every node is replaced, these would hold as much
+  // memory as the graph.
+  static void give_up(const Node& made) { const_cast<Node&>(made) = Node{}; }
 
   Module& m_;
   Function& f_;

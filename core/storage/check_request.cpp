@@ -6,6 +6,7 @@
 #include <bit>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include "core/storage/request.h"
 
@@ -83,7 +84,8 @@ class Checker {
   }
 
   void names() {
-    std::set<std::string_view> seen;
+    std::unordered_set<std::string_view> seen;
+    seen.reserve(r_.tokens.size());
     for (const StorageToken& t : r_.tokens) {
       if (t.name.empty())
         fail(4107, "a token has no name", "give each token a name of its own");
@@ -93,33 +95,33 @@ class Checker {
   }
 
   void token(const StorageToken& t) {
-    const std::string who = describe(t);
+    const auto who = [&] { return describe(t); };
     if (!std::has_single_bit(t.align))
-      fail(4108, fmt::format("{}: alignment {} is not a power of two", who, t.align),
+      fail(4108, fmt::format("{}: alignment {} is not a power of two", who(), t.align),
            "use 1, 2, 4, 8, ...");
     if (t.first > t.end || t.end > r_.steps.size() || t.first == UINT32_MAX)
       fail(4110,
-           fmt::format("{}: lifetime [{}, {}) does not lie in the {} steps", who, t.first, t.end,
+           fmt::format("{}: lifetime [{}, {}) does not lie in the {} steps", who(), t.first, t.end,
                        r_.steps.size()),
            "lifetimes are half-open intervals of steps");
     if (t.pools.empty())
-      fail(4101, fmt::format("{}: no pool is left for it", who),
+      fail(4101, fmt::format("{}: no pool is left for it", who()),
            "allow it a pool that holds its sort of value (`place:`)");
-    std::set<std::uint32_t> seen;
-    for (const std::uint32_t p : t.pools) {
+    for (std::size_t k = 0; k < t.pools.size(); ++k) {
+      const std::uint32_t p = t.pools[k];
       if (p >= r_.pools.size())
-        fail(4109, fmt::format("{}: pool number {} of {}", who, p, r_.pools.size()),
+        fail(4109, fmt::format("{}: pool number {} of {}", who(), p, r_.pools.size()),
              "pools count from 0");
-      else if (!seen.insert(p).second)
-        fail(4107, fmt::format("{}: pool '{}' is listed twice", who, r_.pools[p].id),
+      else if (std::find(t.pools.begin(), t.pools.begin() + k, p) != t.pools.begin() + k)
+        fail(4107, fmt::format("{}: pool '{}' is listed twice", who(), r_.pools[p].id),
              "list it once");
     }
     if (!t.cost.empty() && t.cost.size() != t.pools.size())
-      fail(4109, fmt::format("{}: {} costs for {} pools", who, t.cost.size(), t.pools.size()),
+      fail(4109, fmt::format("{}: {} costs for {} pools", who(), t.cost.size(), t.pools.size()),
            "give one cost per pool, or none");
     if (t.at && t.pools.size() > 1)
       fail(4111,
-           fmt::format("{}: pinned to offset {} but allowed in {} pools", who, *t.at,
+           fmt::format("{}: pinned to offset {} but allowed in {} pools", who(), *t.at,
                        t.pools.size()),
            "a pin names one pool");
     for (const TokenPart& p : t.parts)
@@ -127,7 +129,7 @@ class Checker {
         fail(4112,
              fmt::format(
                  "{}: part [{}, {}) in steps [{}, {}) does not lie in [0, {}) in steps [{}, {})",
-                 who, p.lo, p.hi, p.first, p.end, t.size, t.first, t.end),
+                 who(), p.lo, p.hi, p.first, p.end, t.size, t.first, t.end),
              "parts say which bytes of the token are occupied when");
   }
 
@@ -144,17 +146,17 @@ class Checker {
              fmt::format("join of tokens {} and {}: delta {} is past the {} bytes of {}", j.a, j.b,
                          j.delta, a.size, describe(a)),
              "the delta is where the second stands in the first");
-      const std::string who = fmt::format("join of {} onto {}", describe(b), describe(a));
+      const auto who = [&] { return fmt::format("join of {} onto {}", describe(b), describe(a)); };
       if (a.at)
-        fail(4113, fmt::format("{}: the latter is pinned", who), "drop the join or the pin");
+        fail(4113, fmt::format("{}: the latter is pinned", who()), "drop the join or the pin");
       if (a.first >= b.first || a.end != std::uint64_t{b.first} + 1)
         fail(4113,
-             fmt::format("{}: it lives in steps [{}, {}), its successor starts in step {}", who,
+             fmt::format("{}: it lives in steps [{}, {}), its successor starts in step {}", who(),
                          a.first, a.end, b.first),
              "a token may be taken over only in its last step");
       for (const TokenMember& m : a.members)
         if (m.role == Role::constant || m.role == Role::state)
-          fail(4113, fmt::format("{}: '{}' is a {}", who, m.name, name(m.role)),
+          fail(4113, fmt::format("{}: '{}' is a {}", who(), m.name, name(m.role)),
                "constants and state are never taken over");
     }
   }
@@ -235,6 +237,8 @@ class Checker {
   // Tokens that may live only in some set of pools have no more than these pools' capacity
   // together.
   void loads() {
+    if (std::ranges::none_of(r_.pools, [](const StoragePool& p) { return p.capacity.has_value(); }))
+      return;
     const StorageRequest c =
         canonical_request(r_);  // parts are disjoint there, so they may be summed
     std::set<std::vector<std::uint32_t>> sets;

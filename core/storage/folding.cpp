@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "core/storage/lifetimes.h"
@@ -145,6 +144,7 @@ class Folding {
   }
 
   void make_tokens() {
+    out_.tokens.reserve(members_.size());
     for (std::uint32_t c = 0; c < members_.size(); ++c) out_.tokens.push_back(token(members_[c]));
   }
 
@@ -197,7 +197,7 @@ class Folding {
   void common_pools(StorageToken& t, const std::vector<std::uint32_t>& members) {
     std::uint32_t narrowed_by = members[0];
     for (const std::uint32_t m : members) {
-      const std::vector<std::uint32_t> before = t.pools;
+      const std::size_t before = t.pools.size();
       const std::vector<std::uint32_t>& may = value(m).pools;
       std::erase_if(t.pools, [&](std::uint32_t p) {
         return std::find(may.begin(), may.end(), p) == may.end();
@@ -208,7 +208,7 @@ class Folding {
             fmt::format("`{}` and `{}` share storage but no pool", name(narrowed_by), name(m)),
             "let both live in one pool, or make one a copy", {reason(narrowed_by), reason(m)});
       }
-      if (t.pools.size() < before.size()) narrowed_by = m;
+      if (t.pools.size() < before) narrowed_by = m;
     }
     for (const std::uint32_t p : t.pools) t.cost.push_back(cost(members, p));
   }
@@ -236,6 +236,7 @@ class Folding {
   /// one row.
   std::vector<TokenPart> parts(const StorageToken& t,
                                const std::vector<std::uint32_t>& members) const {
+    if (members.size() == 1 && live_[members[0]].size() == 1) return {};
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Lifetime>> rows;
     for (const std::uint32_t m : members) {
       const auto lo = static_cast<std::uint64_t>(offset_[m]);
@@ -257,10 +258,11 @@ class Folding {
   /// A join is a hint, so it is left out where token a does not die as a whole in the first step of
   /// b, or where members other than the pair would meet.
   void make_joins() {
-    std::map<std::tuple<std::uint32_t, std::uint32_t>, bool> pairs;
+    Pairs pairs;
     for (const StorageRelation& r : in_.relations) {
-      if (r.kind == StorageRelation::Kind::inplace) pairs[{r.a, r.b}] = true;
+      if (r.kind == StorageRelation::Kind::inplace) pairs.emplace_back(r.a, r.b);
     }
+    std::sort(pairs.begin(), pairs.end());
     for (const StorageRelation& r : in_.relations) {
       if (r.kind != StorageRelation::Kind::inplace || value(r.a).size == 0 || value(r.b).size == 0)
         continue;
@@ -271,12 +273,12 @@ class Folding {
       if (static_cast<std::uint64_t>(delta) + tb.size > ta.size ||
           !only_pairs_meet(a, b, delta, pairs))
         continue;
-      const TokenJoin j{a, b, static_cast<std::uint64_t>(delta)};
-      if (joined_.insert({a, b, j.delta}).second) out_.joins.push_back(j);
+      out_.joins.push_back({a, b, static_cast<std::uint64_t>(delta)});  // twice is once in the end
     }
   }
 
-  template <class Pairs>
+  using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // in order
+
   bool only_pairs_meet(std::uint32_t a, std::uint32_t b, std::int64_t delta,
                        const Pairs& pairs) const {
     const std::uint32_t step = out_.tokens[b].first;
@@ -287,7 +289,9 @@ class Folding {
         const std::int64_t at = offset_[y] + delta;
         const bool apart = at >= offset_[x] + static_cast<std::int64_t>(value(x).size) ||
                            offset_[x] >= at + static_cast<std::int64_t>(value(y).size);
-        if (!apart && contains(live_[y], step) && !pairs.contains({x, y})) return false;
+        if (!apart && contains(live_[y], step) &&
+            !std::binary_search(pairs.begin(), pairs.end(), std::pair{x, y}))
+          return false;
       }
     }
     return true;
@@ -327,7 +331,6 @@ class Folding {
   std::vector<std::int64_t> offset_;         ///< by value: bytes from the start of its class
   std::vector<std::vector<std::uint32_t>>
       members_;  ///< by class; also the token's number before the canonical order
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> joined_;
   Diags errors_;
 };
 

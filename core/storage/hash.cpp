@@ -10,19 +10,46 @@
 
 namespace tenon {
 namespace {
+using namespace std::string_view_literals;
 
-void put(std::string& out, std::string_view s) { out += fmt::format("{}:{} ", s.size(), s); }
+/// Hashed piece by piece: the text of a large request is larger than the request.
+class Text {
+ public:
+  void add(std::string_view s) {
+    if (buffer_.size() + s.size() > buffer_.capacity()) flush();
+    buffer_ += s;
+  }
+  Sha256 finish() {
+    flush();
+    return sha_.finish();
+  }
+
+ private:
+  void flush() {
+    sha_.add(buffer_);
+    buffer_.clear();
+    buffer_.reserve(std::size_t{1} << 16);
+  }
+  std::string buffer_;
+  Sha256Stream sha_;
+};
+
 template <std::unsigned_integral N>
-void put(std::string& out, N n) {
-  out += fmt::format("{} ", n);
+void put(Text& out, N n) {
+  const fmt::format_int digits(n);
+  out.add({digits.data(), digits.size()});
+  out.add(" ");
 }
-void put(std::string& out, const std::optional<std::uint64_t>& n) {
-  n ? put(out, *n) : void(out += "- ");
+void put(Text& out, std::string_view s) {
+  const fmt::format_int size(s.size());
+  for (const std::string_view part : {std::string_view(size.data(), size.size()), ":"sv, s, " "sv})
+    out.add(part);
 }
+void put(Text& out, const std::optional<std::uint64_t>& n) { n ? put(out, *n) : out.add("- "); }
 // By bits: printing would depend on rounding.
-void put(std::string& out, double x) { put(out, std::bit_cast<std::uint64_t>(x)); }
+void put(Text& out, double x) { put(out, std::bit_cast<std::uint64_t>(x)); }
 
-void put(std::string& out, const StoragePool& p) {
+void put(Text& out, const StoragePool& p) {
   put(out, p.id);
   put(out, p.capacity);
   put(out, p.granule);
@@ -39,7 +66,7 @@ void put(std::string& out, const StoragePool& p) {
   put(out, p.write_cost);
 }
 
-void put(std::string& out, const StorageToken& t) {
+void put(Text& out, const StorageToken& t) {
   put(out, t.name);
   put(out, t.size);
   put(out, t.align);
@@ -66,7 +93,8 @@ void put(std::string& out, const StorageToken& t) {
 }
 
 std::string hash_of_canonical(const StorageRequest& r) {
-  std::string text = "tenon storage request 1\n";
+  Text text;
+  text.add("tenon storage request 1\n");
   put(text, r.steps.size());
   put(text, r.pools.size());
   for (const StoragePool& p : r.pools) put(text, p);
@@ -76,7 +104,7 @@ std::string hash_of_canonical(const StorageRequest& r) {
   for (const TokenJoin& j : r.joins)
     for (const std::uint64_t n : {std::uint64_t{j.a}, std::uint64_t{j.b}, j.delta}) put(text, n);
   std::string hex;
-  for (const std::uint8_t byte : sha256(text)) hex += fmt::format("{:02x}", byte);
+  for (const std::uint8_t byte : text.finish()) hex += fmt::format("{:02x}", byte);
   return hex;
 }
 

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <unordered_set>
-
 #include "core/storage/inplace.h"
 #include "core/storage/lifetimes.h"
 #include "core/storage/placement.h"
 #include "core/storage/timeline.h"
+#include "core/support/flat_map.h"
 
 namespace tenon {
 namespace {
@@ -42,6 +41,7 @@ class Liveness {
     }
     note_state();
     note_uses();
+    make_room();
     emit_values();
     emit_relations();
     note_accesses();
@@ -177,7 +177,7 @@ class Liveness {
                      .name = value_name(h.value.node->results[h.value.index]),
                      .size = h.size,
                      .align = natural_align(h.value.type()),
-                     .live = spans_[id],
+                     .live = std::move(spans_[id]),
                      .role = role_of(h)};
       push(std::move(v), id);
       index_of_[id] = static_cast<std::uint32_t>(out_.values.size() - 1);
@@ -189,13 +189,24 @@ class Liveness {
     }
   }
 
+  /// For all values and scratch: `names_` looks into the values, so they may not move.
+  void make_room() {
+    std::size_t n = homes_.size();
+    for (const TimelineStep& s : t_.steps)
+      if (s.kernel) n += s.kernel->kernel.count(tir::Scope::shared) + 1;
+    out_.values.reserve(n);
+    facts_.reserve(n);
+    names_.reserve(n);
+  }
+
   /// Names of values are unique in a request; two values of a model may have one name.
   void push(StorageValue v, ValueId source) {
-    if (!names_.insert(v.name).second) {
+    if (names_.contains(v.name)) {
       v.name += fmt::format("%{}", v.id);
-      while (!names_.insert(v.name).second) v.name += "'";
+      while (names_.contains(v.name)) v.name += "'";
     }
-    out_.values.push_back(std::move(v));
+    TENON_CHECK(out_.values.size() < out_.values.capacity());
+    names_.try_emplace(out_.values.emplace_back(std::move(v)).name);
     facts_.emplace_back();
     if (source < homes_.size()) facts_.back().alias = homes_[source].owner != source;
   }
@@ -320,7 +331,7 @@ class Liveness {
     f.pools = s.pools;
   }
 
-  void note_target(PlacementFacts& f, const std::string& target, bool write) {
+  void note_target(PlacementFacts& f, std::string_view target, bool write) {
     for (auto& [id, writes] : f.targets) {
       if (id == target) {
         writes |= write;
@@ -375,7 +386,8 @@ class Liveness {
       lasting_,  ///< by value id of an owner: a result; needed after the last step
       is_state_;
   std::vector<PlacementFacts> facts_;  ///< by value
-  std::unordered_set<std::string> names_;
+  struct Nothing {};
+  FlatMap<std::string_view, Nothing> names_;
   std::unordered_map<std::string_view, const te::Compute*> asking_;  ///< by name: for storage
   StorageValues out_;
 };

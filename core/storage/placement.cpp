@@ -180,7 +180,7 @@ class Placement {
     if (!holds(p, sort)) return fmt::format("pool `{}` does not hold {}", p.id, sort_name(sort));
     for (const auto& [target, writes] : facts_[v].targets) {
       if (p.access.empty() || target.empty()) continue;
-      const auto it = p.access.find(target);
+      const auto it = p.access.find(std::string(target));
       const Access access = it == p.access.end() ? Access::none : it->second;
       if (access < (writes ? Access::write : Access::read)) {
         return fmt::format("target `{}` cannot {} pool `{}`", target, writes ? "write" : "read",

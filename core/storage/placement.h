@@ -9,7 +9,9 @@
 #ifndef TENON_CORE_STORAGE_PLACEMENT_H
 #define TENON_CORE_STORAGE_PLACEMENT_H
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,12 +20,12 @@
 
 namespace tenon {
 
-/// What the rules ask about a value beside the value itself.
+/// What the rules ask about a value beside the value itself. The module has the names.
 struct PlacementFacts {
-  std::vector<std::pair<std::string, bool>> targets;  ///< that touch it; true: one that writes
-  std::string on, compute;                            ///< of the kernel that produces it
-  bool alias = false;                                 ///< its bytes belong to another value
-  std::vector<std::string> pools;                     ///< that its tensor expression asks for
+  std::vector<std::pair<std::string_view, bool>> targets;  ///< that touch it; true: one that writes
+  std::string_view on, compute;                            ///< of the kernel that produces it
+  bool alias = false;                                      ///< its bytes belong to another value
+  std::span<const std::string> pools;                      ///< that its tensor expression asks for
 };
 
 /// Without declared pools: `ram` (data), `const` (constants), `worker` (worker scratch); no limits,

@@ -109,7 +109,7 @@ std::vector<te::Axis> reduce_axes(const Shape& extents) {
 
 Result<Types> infer_same(const OpContext& c, TypeSet set) {
   if (Status s = accept(c, set); !s) return s.errors();
-  return Types{c.operands[0]};
+  return Types(1, c.operands[0]);
 }
 
 Result<Types> infer_broadcast(const OpContext& c, TypeSet set, bool to_boolean) {
