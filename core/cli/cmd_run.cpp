@@ -32,24 +32,31 @@ struct Args {
   bool profile() const { return profile_option->count() > 0; }
 };
 
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
 struct Latency {
-  double min = 0, median = 0;
+  double first = 0, min = 0, median = 0;  // ms; the first run warms up and is not one of the others
 };
 
 Result<Latency> measure(Runner& r, std::uint32_t repeat, bool progress_wanted, Profile* profile) {
-  if (Status s = r.run(); !s) return s.errors();  // warm-up, not counted
+  const auto start = Clock::now();
+  if (Status s = r.run(); !s) return s.errors();
+  const double first = ms_since(start);
   std::vector<double> ms;
   Progress progress(progress_wanted && repeat > 1);
   for (std::uint32_t i = 0; i < repeat; ++i) {
     if (i % 64 == 0) progress.say(fmt::format("run {} of {}", i + 1, repeat));
-    const auto t0 = std::chrono::steady_clock::now();
+    const auto t0 = Clock::now();
     if (Status s = r.run(); !s) return s.errors();
-    ms.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count());
+    ms.push_back(ms_since(t0));
     if (profile) profile->add(r);
   }
   std::sort(ms.begin(), ms.end());
-  return Latency{ms.front(), (ms[(ms.size() - 1) / 2] + ms[ms.size() / 2]) / 2};
+  return Latency{first, ms.front(), (ms[(ms.size() - 1) / 2] + ms[ms.size() / 2]) / 2};
 }
 
 Status write_outputs(const std::string& folder, const std::vector<Tensor>& out) {
@@ -87,8 +94,10 @@ int run(Context& ctx, const Args& a) {
   if (a.poison) flags |= TN_POISON | TN_GUARD;
   if (a.profile()) flags |= TN_PROFILE;
   if (a.dynamic) flags |= TN_DYNAMIC;
+  const auto start = Clock::now();
   auto runner = Runner::open(a.folder, a.threads, flags);
   if (!runner) return ctx.report(runner.errors());
+  const double load = ms_since(start);
   if (a.verify)
     if (Status s = runner->verify(); !s) return ctx.report(s.errors());
   auto files = input_files(a.inputs, runner->inputs());
@@ -111,6 +120,8 @@ int run(Context& ctx, const Args& a) {
     Json j{{"artefact", a.folder},
            {"threads", runner->threads()},
            {"repeat", a.repeat},
+           {"load_ms", load},
+           {"first_run_ms", latency->first},
            {"latency_ms", {{"min", latency->min}, {"median", latency->median}}}};
     auto& list = j["outputs"] = Json::array();
     for (std::size_t i = 0; i < out->size(); ++i)
@@ -127,6 +138,7 @@ int run(Context& ctx, const Args& a) {
         "{} {}{}\n", runner->outputs()[i].name, to_string((*out)[i].type),
         s.known ? fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", s.min, s.max, s.mean) : ""));
   }
+  say(fmt::format("load: {:.3f} ms, first run: {:.3f} ms\n", load, latency->first));
   say(fmt::format("latency: min {:.3f} ms, median {:.3f} ms ({} runs, {} thread{})\n", latency->min,
                   latency->median, a.repeat, runner->threads(), runner->threads() == 1 ? "" : "s"));
   if (profile) say(profile->table(12));

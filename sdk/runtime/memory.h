@@ -25,8 +25,8 @@ class Region {
   /// (TN_RT_MEMORY). 0 bytes: data() is not null.
   static Region allocate(std::uint64_t bytes, std::uint64_t align, bool guard,
                          const std::string& what);
-  /// The file, read-only, shared with every other mapping of it. Throws Error (TN_RT_FILE) unless
-  /// it has `bytes`.
+  /// The file, read-only: a copy in large pages where it is small and the system has them, else
+  /// shared with every other mapping of it. Throws Error (TN_RT_FILE) unless it has `bytes`.
   static Region map_file(const std::string& path, std::uint64_t bytes, std::uint64_t align);
   /// All of it, whatever its size.
   static Region map_file(const std::string& path);

@@ -4,11 +4,12 @@
     cold    whole `tenon compile`, nothing kept from before
     warm    the same again, with the object of the first: LLVM is not loaded
     chain   100 000 and 1 000 000 ops through all graph passes, lowering, liveness and greedy (no code, no artefact)
-    first   whole `tenon run`: process, loading, memory, one warm-up and one counted run; and its peak memory
+    first   whole `tenon run`: process, loading, memory, one warm-up and one counted run; and its peak memory. Below it what that
+            command says of itself: loading (files, memory, threads) and the first run
 
 Least of the rounds. Models from $TENON_SHARED (default ../shared) as in models.py.
 """
-import argparse, os, pathlib, subprocess, sys, tempfile, time
+import argparse, json, os, pathlib, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import models
@@ -29,6 +30,12 @@ def wall(command, env=None):
 
 def least(rounds, run):
     return tuple(min(column) for column in zip(*(run() for _ in range(rounds))))
+
+
+def first_run(command):
+    """(seconds of loading, of the first run), as the command tells them."""
+    r = json.loads(subprocess.run([str(c) for c in command], capture_output=True, check=True).stdout)
+    return r["load_ms"] / 1e3, r["first_run_ms"] / 1e3
 
 
 def chain(folder, n):
@@ -61,6 +68,9 @@ def main():
                 if part in a.parts:
                     s, mib = least(a.rounds, rows[part])
                     print(f"{name + ' ' + part:24}{s:9.3f}{mib:10.0f}", flush=True)
+            if "first" in a.parts:
+                load, run = least(a.rounds, lambda: first_run([a.tenon, "run", out, *fills, "--json"]))
+                print(f"{'  load':24}{load:9.4f}\n{'  first run':24}{run:9.4f}", flush=True)
         for n in (100_000, 1_000_000) if "chain" in a.parts else ():
             command = [a.tenon, "compile", chain(work, n), "--set", "fuse-ops.max_nodes=1", "--set", "plan.with=greedy", "--stop-after", "plan"]
             s, mib = least(a.rounds if n < 1_000_000 else 1, lambda: wall(command, env))

@@ -10,13 +10,13 @@ plugin    what `plugin inspect` tells
 plan      plans from files: pools, pins, wrong offsets, corrupt artefacts
 artefact  every number of program.json edited: a named error, or the right run
 csv       buffers and plans whose rows or figures are wrong; a pipeline without an artefact
-profile   where the time goes: a table, JSON, a trace
+profile   where the time goes: a table, JSON, a trace; loading and the first run apart
 casts     floats beyond the range of integers: folded, evaluated and compiled give the same
 chains    100 000 nodes in a row through every pass and a compile
 loops     counts known only at the run: what the compiled loop gives is what it says
 state     storage that is kept from run to run: where it stands, what begins it, what does not fit
 """
-import json, os, pathlib, re, shutil, subprocess, sys, traceback
+import json, os, pathlib, re, shutil, subprocess, sys, time, traceback
 
 import numpy as np
 
@@ -408,6 +408,11 @@ def check_profile():
     events = [e for e in json.loads((WORK / "p.trace.json").read_text())["traceEvents"] if e["ph"] == "X"]
     expect([e["name"] for e in events] == [s["name"] for s in steps], "an event per step")
     expect(all(a["ts"] + a["dur"] <= b["ts"] + 1e-6 for a, b in zip(events, events[1:])), "events follow each other")
+    begun = time.perf_counter()
+    told = json.loads(ok("run", out, "--json").stdout)
+    wall = (time.perf_counter() - begun) * 1e3
+    expect(0 < told["first_run_ms"] and 0 < told["load_ms"] and told["first_run_ms"] + told["load_ms"] < wall, f"{told} within {wall} ms")
+    expect(re.search(r"load: [0-9.]+ ms, first run: [0-9.]+ ms\n", ok("run", out).stdout), "loading and the first run")
 
 
 def check_casts():
