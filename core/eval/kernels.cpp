@@ -133,7 +133,7 @@ Map binary_of(DType t) {
   return with_type(t, [](auto tag) -> Map {
     using T = typename decltype(tag)::type;
     if constexpr ((on == On::booleans && !std::is_same_v<T, std::uint8_t>) ||
-                  (on == On::ints && is_real<T>))
+                  (on == On::ints && is_real<T>) || (on == On::reals && !is_real<T>))
       return nullptr;
     else if constexpr (std::is_same_v<decltype(F{}(T{}, T{})), bool>)
       return &map2<F, T, std::uint8_t>;
@@ -280,6 +280,8 @@ Map map_kernel(ScalarOp op, DType t, DType result) {
       return binary_of<Max, On::any>(t);
     case O::pow:
       return binary_of<Pow, On::any>(t);
+    case O::ldexp:
+      return t == DType::f64 ? nullptr : binary_of<Ldexp, On::reals>(t);
     case O::bit_and:
       return binary_of<And, On::ints>(t);
     case O::bit_or:

@@ -2,6 +2,7 @@
 #ifndef TENON_CORE_EVAL_SCALARS_H
 #define TENON_CORE_EVAL_SCALARS_H
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -209,6 +210,19 @@ struct Pow {
       return std::pow(a, b);
     else
       return power(a, b);
+  }
+};
+struct Ldexp {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (b != b) return b;
+    if (std::isinf(b)) {
+      const T power = b > T(0) ? b : T(0);
+      return a != a ? power : a * power;
+    }
+    // Exact in f64; the conversion is the only rounding.
+    const double n = std::clamp(std::floor(static_cast<double>(b)), -600.0, 600.0);
+    return static_cast<T>(std::ldexp(static_cast<double>(a), static_cast<int>(n)));
   }
 };
 struct And {

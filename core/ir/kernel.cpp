@@ -232,6 +232,8 @@ class Checker {
     if (logic && a.dtype != DType::boolean) return fails("the operands are not boolean");
     if (op == ScalarOp::is_nan && !is_float(a.dtype)) return fails("the operand is not a float");
     if (op == ScalarOp::sqrt && !is_float(a.dtype)) return fails("the operand is not a float");
+    if (op == ScalarOp::ldexp && (!is_float(a.dtype) || a.dtype == DType::f64))
+      return fails("the operands are not floats of at most 32 bits");
     const bool of_bits =
         op == ScalarOp::bit_not || (op >= ScalarOp::bit_and && op <= ScalarOp::shr);
     if (of_bits && is_float(a.dtype)) return fails("the operands are floats");

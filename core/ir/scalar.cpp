@@ -6,13 +6,13 @@ namespace tenon {
 namespace {
 
 // In the order of the enum.
-constexpr std::array<std::string_view, 41> names{
-    "neg",         "abs",    "exp",         "log",        "sqrt",   "tanh",       "erf",
-    "sigmoid",     "sin",    "cos",         "floor",      "ceil",   "round_even", "bit_not",
-    "logical_not", "is_nan", "cast",        "bitcast",    "add",    "sub",        "mul",
-    "div",         "mod",    "min",         "max",        "pow",    "bit_and",    "bit_or",
-    "bit_xor",     "shl",    "shr",         "eq",         "ne",     "lt",         "le",
-    "gt",          "ge",     "logical_and", "logical_or", "select", "fma"};
+constexpr std::array<std::string_view, 42> names{
+    "neg",         "abs",     "exp",  "log",         "sqrt",       "tanh",       "erf",
+    "sigmoid",     "sin",     "cos",  "floor",       "ceil",       "round_even", "bit_not",
+    "logical_not", "is_nan",  "cast", "bitcast",     "add",        "sub",        "mul",
+    "div",         "mod",     "min",  "max",         "pow",        "ldexp",      "bit_and",
+    "bit_or",      "bit_xor", "shl",  "shr",         "eq",         "ne",         "lt",
+    "le",          "gt",      "ge",   "logical_and", "logical_or", "select",     "fma"};
 static_assert(names[static_cast<std::size_t>(ScalarOp::fma)] == "fma");
 
 }  // namespace

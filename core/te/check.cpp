@@ -134,6 +134,7 @@ class Checker {
     if (e.dtype != (to_bool ? DType::boolean : t)) return bad();
     if (logic) return t == DType::boolean ? "" : bad();
     if (takes_float_only(e.op) && !is_float(t)) return bad();
+    if (e.op == ScalarOp::ldexp && (!is_float(t) || t == DType::f64)) return bad();
     if (takes_bits(e.op)) return is_float(t) ? bad() : "";
     return t != DType::boolean || takes_boolean(e.op) ? "" : bad();
   }

@@ -23,8 +23,9 @@ bool defined(ScalarOp op, DType t) {
   if (op == ScalarOp::select || is_comparison(op)) return true;
   if (t == DType::boolean) return false;
   const bool bitwise = op == ScalarOp::bit_not || (op >= ScalarOp::bit_and && op <= ScalarOp::shr);
-  if (is_float(t)) return !bitwise && op != ScalarOp::mod;
-  return op != ScalarOp::sqrt && op != ScalarOp::is_nan;
+  if (is_float(t))
+    return !bitwise && op != ScalarOp::mod && !(op == ScalarOp::ldexp && t == DType::f64);
+  return op != ScalarOp::ldexp && op != ScalarOp::sqrt && op != ScalarOp::is_nan;
 }
 
 std::vector<Lane> edges(DType t) {

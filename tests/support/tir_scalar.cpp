@@ -1,5 +1,6 @@
 // Scalar operations of the interpreter. f16 and bf16 are rounded by arithmetic on exact values,
 // integers go through 64 bits; nothing here is shared with a target.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -84,6 +85,10 @@ Lane float_op(ScalarOp op, DType t, Lane a, Lane b, Lane c) {
       return x < y ? a : b;
     case ScalarOp::max:
       return x > y ? a : b;
+    case ScalarOp::ldexp:  // exact in double
+      if (std::isnan(y)) return b;
+      if (std::isinf(y)) return encode(t, (std::isnan(x) ? 1 : x) * (y > 0 ? y : 0));
+      return encode(t, std::scalbn(x, static_cast<int>(std::clamp(std::floor(y), -600.0, 600.0))));
     case ScalarOp::eq:
       return x == y;
     case ScalarOp::ne:

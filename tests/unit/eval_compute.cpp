@@ -146,6 +146,15 @@ TEST_CASE("eval: float corner cases of scalar.h") {
   CHECK(f(ScalarOp::mod, {1, -3}) == -2);
   CHECK(f(ScalarOp::sigmoid, {-200}) == 0);
   CHECK(f(ScalarOp::fma, {1 + 0x1p-12f, 1 + 0x1p-12f, -1}) == 0x1p-11f + 0x1p-24f);
+  CHECK(f(ScalarOp::ldexp, {1.5f, -149}) == 0x1p-148f);  // a tie, rounded once, to even
+  CHECK(f(ScalarOp::ldexp, {1.25f, -149}) == 0x1p-149f);
+  CHECK(f(ScalarOp::ldexp, {0x1p-149f, 276.5f}) == 0x1p127f);
+  CHECK(f(ScalarOp::ldexp, {-1, 1e30f}) == -INFINITY);
+  CHECK(std::signbit(f(ScalarOp::ldexp, {-1, -1e30f})));
+  CHECK(f(ScalarOp::ldexp, {0, 1e30f}) == 0);
+  CHECK(std::isnan(f(ScalarOp::ldexp, {0, INFINITY})));
+  CHECK(std::isnan(f(ScalarOp::ldexp, {INFINITY, -INFINITY})));
+  CHECK(std::isnan(f(ScalarOp::ldexp, {1, NAN})));
   CHECK(scalar<std::uint8_t>(ScalarOp::eq, std::vector<float>{NAN, NAN}, DType::f32,
                              DType::boolean) == 0);
   CHECK(scalar<std::uint8_t>(ScalarOp::ne, std::vector<float>{NAN, NAN}, DType::f32,

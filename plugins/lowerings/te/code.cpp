@@ -26,7 +26,7 @@ bool Code::Less::operator()(const tir::Expr& a, const tir::Expr& b) const {
   return x != y ? x < y : a.args < b.args;
 }
 
-Code::Code() {
+Code::Code(bool has_ldexp) : has_ldexp_(has_ldexp) {
   levels_.emplace_back();
   fresh("begin", {DType::i64, 1});
   fresh("end", {DType::i64, 1});

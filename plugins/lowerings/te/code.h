@@ -28,7 +28,10 @@ using tir::VarId;
 
 class Code {
  public:
-  Code();
+  /// `has_ldexp`: the target has an instruction for it, so that it is quicker than what it
+  /// replaces.
+  explicit Code(bool has_ldexp = false);
+  bool has_ldexp() const { return has_ldexp_; }
   tir::Kernel& kernel() { return k_; }
   /// Ends the outermost list.
   tir::Kernel finish();
@@ -104,6 +107,7 @@ class Code {
   std::uint32_t level_of(ExprId e) const;
   bool fold(ScalarOp op, DType result, const std::vector<ExprId>& args, ExprId* out);
 
+  bool has_ldexp_;
   tir::Kernel k_;
   std::map<tir::Expr, ExprId, Less> interned_;
   std::vector<std::uint32_t> expr_level_;

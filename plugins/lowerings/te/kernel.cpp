@@ -89,12 +89,12 @@ std::uint64_t work_of(const te::Compute& c, const te::Stage& s) {
   return saturating_mul(volume(s.axes), checked_add(body, epilogue).value_or(UINT64_MAX));
 }
 
-Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts&,
+Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const TargetFacts& target,
                            const OptionValues& values) {
   if (Status ok = check_supported(c); !ok) return std::move(ok).take();
   if (Status ok = check_schedule(c, s); !ok) return std::move(ok).take();
   const Options options = read_options<Options>(values);
-  Code code;
+  Code code(target.has("avx512f"));
   Nest nest(code, c, s, options.fast_math);
   for (std::uint32_t i = 0; i < c.inputs.size(); ++i) {
     const Shape shape = c.shape_of(i);

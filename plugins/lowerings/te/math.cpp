@@ -77,10 +77,11 @@ class Math {
 
  private:
   struct Reduced {
-    ExprId p, n;
+    ExprId p, n, bits;
   };
   Reduced reduced_exp(ExprId x, std::initializer_list<double> c);
   ExprId two_to(ExprId n, ExprId bias);
+  ExprId scaled(const Reduced& e);
   ExprId exp_near(ExprId x);
   /// x, or the nearer end of [-most, most]; NaN stays.
   ExprId clamped(ExprId x, double most) {
@@ -104,15 +105,15 @@ constexpr std::initializer_list<double> exp_terms = {
 constexpr std::initializer_list<double> few_exp_terms = {
     8.312501013e-3, 4.189033061e-2, 1.666711569e-1, 4.999923110e-1, 1.0, 1.0};
 
-/// x = n ln 2 + r with a whole n and |r| <= ln 2 / 2, as e^r and n. Of a vector of integers, `n`
-/// has n in its low bits: a magic number was added, whose bits a shift by 23 drops.
+/// x = n ln 2 + r with a whole n and |r| <= ln 2 / 2, as e^r and n. The integers `bits` have n in
+/// their low bits: a magic number was added, whose bits a shift by 23 drops.
 Math::Reduced Math::reduced_exp(ExprId x, std::initializer_list<double> c) {
   const ExprId magic = k(12582912.0);  // 1.5 * 2^23
   const ExprId shifted = fma(x, k(1.44269504088896341), magic);
   const ExprId n = sub(shifted, magic);
   ExprId r = fma(n, k(-0.693359375), x);
   r = fma(n, k(2.12194440e-4), r);
-  return {poly(r, c), bits(DType::i32, shifted)};
+  return {poly(r, c), n, bits(DType::i32, shifted)};
 }
 
 /// 2^(n + bias - 127), bias an i32 whose low bits are zero.
@@ -121,14 +122,21 @@ ExprId Math::two_to(ExprId n, ExprId bias) {
                                        {integer(ScalarOp::shl, DType::i32, n, 23), bias}));
 }
 
-/// e^x for -104 <= x <= 89. The power of two is applied in two steps, so that results overflow, and
-/// denormal ones round, once and in the last step.
+/// The power that was reduced, for -126 <= n <= 127.
+ExprId Math::scaled(const Reduced& e) {
+  if (code_.has_ldexp()) return op(ScalarOp::ldexp, e.p, e.n);
+  return mul(e.p, two_to(e.bits, code_.imm_int(DType::i32, 127 << 23)));
+}
+
+/// e^x for -104 <= x <= 89. Without an instruction that scales, the power of two is applied in two
+/// steps, so that results overflow, and denormal ones round, once and in the last step.
 ExprId Math::exp_near(ExprId x) {
   const Reduced e = reduced_exp(x, exp_terms);
+  if (code_.has_ldexp()) return op(ScalarOp::ldexp, e.p, e.n);
   const ExprId small = test(ScalarOp::lt, x, k(-80));  // 2^(n + 64) * 2^-64, else 2^(n - 1) * 2
   const ExprId bias = pick(small, code_.imm_int(DType::i32, (127 + 64) << 23),
                            code_.imm_int(DType::i32, 126 << 23));
-  return mul(mul(e.p, two_to(e.n, bias)), pick(small, k(0x1p-64), k(2)));
+  return mul(mul(e.p, two_to(e.bits, bias)), pick(small, k(0x1p-64), k(2)));
 }
 
 ExprId Math::log(ExprId x0) {
@@ -157,7 +165,7 @@ ExprId Math::log(ExprId x0) {
 ExprId Math::tanh(ExprId x) {
   const ExprId a = abs(x), z = mul(x, x);
   const Reduced e = reduced_exp(op(ScalarOp::min, k(20), add(a, a)), exp_terms);  // from 18.1 on, 1
-  const ExprId power = mul(e.p, two_to(e.n, code_.imm_int(DType::i32, 127 << 23)));
+  const ExprId power = scaled(e);
   const ExprId large = sub(k(1), div(k(2), add(power, k(1))));
   ExprId small = poly(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
                           -3.33332819422e-1});
@@ -296,7 +304,7 @@ ExprId Math::pow(ExprId x32, ExprId y32) {
 ExprId Math::fast_exp(ExprId x) {
   const ExprId near = op(ScalarOp::max, k(-87.33), op(ScalarOp::min, k(88.37), x));
   const Reduced e = reduced_exp(near, few_exp_terms);
-  return mul(e.p, two_to(e.n, code_.imm_int(DType::i32, 127 << 23)));
+  return scaled(e);
 }
 
 ExprId Math::fast_sigmoid(ExprId x) { return div(k(1), add(fast_exp(neg(x)), k(1))); }

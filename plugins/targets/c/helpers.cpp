@@ -180,6 +180,14 @@ std::string Helpers::float_body(ScalarOp op, DType t) {
       return "  return a < b ? a : b;\n";
     case ScalarOp::max:
       return "  return a > b ? a : b;\n";
+    case ScalarOp::ldexp:  // exact in double; the conversion is the only rounding
+      return fmt::format(
+          "  if (b != b) return b;\n  if (b > 0x1.fffffep+127f) return a != a ? b : a * b;\n"
+          "  if (b < -0x1.fffffep+127f) return a != a ? 0.0f : a * 0.0f;\n"
+          "  const float m = b < -600.0f ? -600.0f : b > 600.0f ? 600.0f : b;\n"
+          "  const int32_t whole = (int32_t)m, n = whole - ((float)whole > m);\n"
+          "  return (float)((double)a * {}((uint64_t)(n + 1023) << 52));\n",
+          from_bits(DType::f64));
     case ScalarOp::floor:
     case ScalarOp::ceil:
     case ScalarOp::round_even:

@@ -136,7 +136,7 @@ Status resolve_cpu(std::string_view cpu, TargetFacts& facts) {
   facts.cpu = std::move(name);
   facts.features = fmt::format("{}", fmt::join(have, ","));
   const bool avx512 = level_of(have) == 4;
-  facts.vector_bytes = avx512 ? 64 : has_feature(facts.features, "avx2") ? 32 : 16;
+  facts.vector_bytes = avx512 ? 64 : facts.has("avx2") ? 32 : 16;
   facts.vector_registers = avx512 ? 32 : 16;
   return {};
 }

@@ -16,17 +16,6 @@ std::vector<std::string> cpu_names();
 /// Fills triple, cpu, features, vector_bytes and vector_registers. `native` becomes the name of the
 /// widest level that this machine has, with exactly the features it has; an unknown name is TN6102.
 Status resolve_cpu(std::string_view cpu, TargetFacts& facts);
-/// Is `feature` in the sorted, comma-separated list?
-inline bool has_feature(std::string_view features, std::string_view feature) {
-  while (!features.empty()) {
-    const auto comma = features.find(',');
-    if (features.substr(0, comma) == feature) return true;
-    if (comma == features.npos) break;
-    features.remove_prefix(comma + 1);
-  }
-  return false;
-}
-
 }  // namespace tenon::llvm_target
 
 #endif

@@ -14,9 +14,10 @@ namespace tenon::llvm_target {
 namespace {
 
 CpuTraits traits_of(const TargetFacts& f) {
-  return {.sse41 = has_feature(f.features, "sse4.1"),
-          .fma = has_feature(f.features, "fma"),
-          .f16c = has_feature(f.features, "f16c")};
+  return {.sse41 = f.has("sse4.1"),
+          .fma = f.has("fma"),
+          .f16c = f.has("f16c"),
+          .avx512f = f.has("avx512f")};
 }
 
 /// "+avx,+avx2". The CPU is always plain x86-64, so that only what the facts list can be used.

@@ -1,7 +1,12 @@
 #include "scalar_ops.h"
 
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "types.h"
 
@@ -111,9 +116,58 @@ llvm::Value* ScalarOps::float_binary(ScalarOp op, V a, V b) {
       return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
     case ScalarOp::max:
       return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+    case ScalarOp::ldexp:
+      return ldexp(a, b);
     default:
       TENON_BUG("an operation that refuse() should have refused");
   }
+}
+
+/// The instruction, over sixteen lanes at a time.
+llvm::Value* ScalarOps::ldexp(V a, V b) {
+  if (!cpu_.avx512f) return ldexp_by_doubles(a, b);
+  constexpr int wide = 16;
+  auto* given = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  const int lanes = given ? static_cast<int>(given->getNumElements()) : 1;
+  llvm::Type* vector = llvm::FixedVectorType::get(b_.getFloatTy(), wide);
+  const auto part = [&](V v, int first) -> V {
+    if (!given) return b_.CreateInsertElement(llvm::PoisonValue::get(vector), v, std::uint64_t{0});
+    if (lanes == wide) return v;
+    llvm::SmallVector<int, wide> which(wide, llvm::PoisonMaskElem);
+    for (int i = 0; i < wide && first + i < lanes; ++i) which[static_cast<unsigned>(i)] = first + i;
+    return b_.CreateShuffleVector(v, which);
+  };
+  constexpr unsigned rounding_in_force = 4;
+  llvm::SmallVector<V, 4> parts;
+  for (int first = 0; first < lanes; first += wide)
+    parts.push_back(
+        b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                           {part(a, first), part(b, first), llvm::Constant::getNullValue(vector),
+                            b_.getInt16(0xffff), b_.getInt32(rounding_in_force)}));
+  if (!given) return b_.CreateExtractElement(parts[0], std::uint64_t{0});
+  V all = llvm::concatenateVectors(b_, parts);
+  if (lanes % wide == 0) return all;
+  llvm::SmallVector<int, 64> which(static_cast<unsigned>(lanes));
+  std::iota(which.begin(), which.end(), 0);
+  return b_.CreateShuffleVector(all, which);
+}
+
+/// The product with a power of two is exact in f64; the conversion is the only rounding.
+llvm::Value* ScalarOps::ldexp_by_doubles(V a, V b) {
+  const auto real = [&](double v) { return llvm::ConstantFP::get(b->getType(), v); };
+  V n = b_.CreateSelect(b_.CreateFCmpOGT(b, real(-600)), round(llvm::Intrinsic::floor, b),
+                        real(-600));
+  n = b_.CreateSelect(b_.CreateFCmpOLT(n, real(600)), n, real(600));
+  V bits = b_.CreateFPToSI(n, like(b_.getInt64Ty(), b));
+  bits = b_.CreateShl(b_.CreateAdd(bits, int_like(bits, 1023)), int_like(bits, 52));
+  V product = b_.CreateFMul(b_.CreateFPExt(a, like(b_.getDoubleTy(), a)),
+                            b_.CreateBitCast(bits, like(b_.getDoubleTy(), a)));
+  V r = b_.CreateFPTrunc(product, a->getType());
+  const double inf = std::numeric_limits<double>::infinity();
+  V number = b_.CreateSelect(b_.CreateFCmpUNO(a, a), real(1), a);
+  r = b_.CreateSelect(b_.CreateFCmpOEQ(b, real(inf)), b_.CreateFMul(number, b), r);
+  r = b_.CreateSelect(b_.CreateFCmpOEQ(b, real(-inf)), b_.CreateFMul(number, real(0)), r);
+  return b_.CreateSelect(b_.CreateFCmpUNO(b, b), b, r);
 }
 
 llvm::Value* ScalarOps::int_binary(ScalarOp op, bool is_signed, V a, V b) {

@@ -13,7 +13,7 @@ namespace tenon::llvm_target {
 
 /// Features that change which instructions are emitted, never what is computed.
 struct CpuTraits {
-  bool sse41 = false, fma = false, f16c = false;
+  bool sse41 = false, fma = false, f16c = false, avx512f = false;
 };
 
 class ScalarOps {
@@ -41,6 +41,8 @@ class ScalarOps {
   V round(llvm::Intrinsic::ID id, V a);
   V fma(V a, V b, V c);
   V fma_by_doubles(V a, V b, V c);
+  V ldexp(V a, V b);
+  V ldexp_by_doubles(V a, V b);
   V widen(DType from, V a);                    // f16, bf16 -> f32
   V narrow(DType to, V a);                     // f32 -> f16, bf16
   llvm::Type* like(llvm::Type* element, V v);  // `element` with the lanes of v

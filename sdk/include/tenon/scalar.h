@@ -53,6 +53,10 @@ enum class ScalarOp : std::uint8_t {
   min,
   max,
   pow,
+  // a * 2^floor(b) rounded once, of floats of at most 32 bits. 2^inf is inf, 2^-inf is 0; times a
+  // NaN,
+  // those are what they are (as in the instruction that there is).
+  ldexp,
   bit_and,
   bit_or,
   bit_xor,

@@ -2,9 +2,11 @@
 #ifndef TENON_TARGET_H
 #define TENON_TARGET_H
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/ir.h"
@@ -21,6 +23,15 @@ struct TargetFacts {
   std::uint32_t vector_bytes = 16;  ///< widest register: 64 for AVX-512
   std::uint32_t vector_registers = 16;
   bool operator==(const TargetFacts&) const = default;
+  /// Is `feature` in the list of features?
+  bool has(std::string_view feature) const {
+    for (std::string_view rest = features; !rest.empty();) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      if (rest.substr(0, comma) == feature) return true;
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return false;
+  }
 };
 
 using ObjectBytes = std::vector<std::byte>;
