@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tests/support/lowering_kit.h"
 #include "tests/support/te_cases.h"
 
@@ -45,6 +47,30 @@ TEST_CASE("lowering: convolutions") {
   add("i32", {.c = 3, .h = 6, .w = 6, .o = 4, .kh = 3, .kw = 3, .pad = 1, .dtype = DType::i32});
   add("f64", {.c = 3, .h = 6, .w = 9, .o = 4, .kh = 3, .kw = 3, .pad = 1, .dtype = DType::f64});
   judge(cases);
+}
+
+TEST_CASE("lowering: steps of a window in the border of a small image are not there") {
+  std::vector<Case> cases;
+  const auto add = [&](const char* name, Conv p) {
+    p.c = 16, p.o = std::max<std::int64_t>(p.o, 16), p.kw = 3;
+    cases.push_back({name, packed_conv(p, 16)});
+  };
+  add("sides that tiles do not divide", {.h = 7, .w = 9, .o = 32, .kh = 3, .pad = 1, .bias = true});
+  add("one row", {.h = 1, .w = 17, .kh = 3, .pad = 1, .relu = true});
+  add("one column", {.h = 16, .w = 1, .o = 40, .kh = 3, .pad = 1});
+  add("rows of nothing but padding", {.h = 3, .w = 6, .kh = 1, .pad = 2, .bias = true});
+  add("an image smaller than its padding", {.h = 2, .w = 2, .kh = 3, .pad = 2});
+  add("stride 2", {.h = 11, .w = 14, .kh = 3, .stride = 2, .pad = 1, .residual = true});
+  add("stride 3", {.h = 10, .w = 16, .o = 48, .kh = 3, .stride = 3, .pad = 1});
+  add("dilated", {.h = 9, .w = 13, .kh = 3, .pad = 2, .dilation = 2});
+  add("dilated beyond the image", {.h = 4, .w = 5, .kh = 3, .pad = 5, .dilation = 5});
+  add("a batch", {.n = 3, .h = 5, .w = 8, .kh = 3, .pad = 1, .bias = true, .residual = true});
+  add("more than one tile inside", {.h = 12, .w = 29, .o = 64, .kh = 3, .pad = 1});
+  judge(cases);
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    CHECK(test::lower(c.compute, plain_facts()).compute.stages.size() == 1);  // no copy is left
+  }
 }
 
 TEST_CASE("lowering: convolutions over packed channels") {

@@ -8,7 +8,6 @@ namespace tenon::te_lowering {
 
 namespace {
 
-constexpr std::size_t most_parts = 128;       // of a loop nest
 constexpr std::size_t most_costly_parts = 8;  // where the stage has transcendental operations
 
 constexpr std::size_t most_offsets = 64;  // values that reduction axes add to a condition
@@ -80,7 +79,8 @@ void add_cuts(std::int64_t q, std::int64_t k, ScalarOp op, std::int64_t extent,
 
 }  // namespace
 
-std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::Stage& s) {
+std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::Stage& s,
+                                               std::size_t most_parts) {
   std::vector<std::set<std::int64_t>> found(s.axes.size());
   bool costly = false;
   for (te::ExprId id : te::reachable(c, s.value)) {
@@ -93,7 +93,7 @@ std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::S
   }
   std::vector<std::vector<std::int64_t>> r(s.axes.size());
   std::size_t parts = 1;
-  const std::size_t most = costly ? most_costly_parts : most_parts;
+  const std::size_t most = costly ? std::min(most_costly_parts, most_parts) : most_parts;
   for (std::size_t a = 0; a < r.size(); ++a) {
     if (parts * (found[a].size() + 1) > most) continue;
     parts *= found[a].size() + 1;

@@ -11,9 +11,10 @@ namespace tenon::te_lowering {
 
 /// By output axis of `s`: the positions k, ascending, 0 < k < extent, such that a comparison of the
 /// stage has one value at k - 1 and may have another at k. Only of comparisons that look at that
-/// axis, reduction axes of few steps aside, alone. Axes whose parts would make too much code have
-/// none.
-std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::Stage& s);
+/// axis, reduction axes of few steps aside, alone. Axes that would make more than `most_parts`
+/// parts of the nest have none.
+std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::Stage& s,
+                                               std::size_t most_parts);
 
 /// `count` blocks of `size` from `first` on.
 struct Segment {

@@ -5,6 +5,31 @@
 
 namespace tenon::te_lowering {
 
+std::optional<bool> compared_with_zero(ScalarOp op, std::int64_t low, std::int64_t high) {
+  switch (op) {
+    case ScalarOp::lt:
+      if (high < 0 || low >= 0) return high < 0;
+      break;
+    case ScalarOp::le:
+      if (high <= 0 || low > 0) return high <= 0;
+      break;
+    case ScalarOp::gt:
+      if (low > 0 || high <= 0) return low > 0;
+      break;
+    case ScalarOp::ge:
+      if (low >= 0 || high < 0) return low >= 0;
+      break;
+    case ScalarOp::eq:
+    case ScalarOp::ne:
+      if (low > 0 || high < 0) return op == ScalarOp::ne;
+      if (low == 0 && high == 0) return op == ScalarOp::eq;
+      break;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
 const te::Affine& Eval::affine(const te::Stage& s, te::ExprId e) {
   auto [it, is_new] = affine_.try_emplace({&s, e});
   if (is_new) it->second = te::affine_of(c_, s, e);
@@ -89,28 +114,8 @@ ExprId Eval::compare(Frame& f, const te::Expr& e, ExprId guard) {
   if (code_.bounds(d.base, low, high)) {
     const std::int64_t reach = d.lane * (f.p.active - 1);
     (reach < 0 ? low : high) += reach;
-    const auto constant = [&](bool v) { return code_.imm_int(DType::boolean, v); };
-    switch (e.op) {
-      case ScalarOp::lt:
-        if (high < 0 || low >= 0) return constant(high < 0);
-        break;
-      case ScalarOp::le:
-        if (high <= 0 || low > 0) return constant(high <= 0);
-        break;
-      case ScalarOp::gt:
-        if (low > 0 || high <= 0) return constant(low > 0);
-        break;
-      case ScalarOp::ge:
-        if (low >= 0 || high < 0) return constant(low >= 0);
-        break;
-      case ScalarOp::eq:
-      case ScalarOp::ne:
-        if (low > 0 || high < 0) return constant(e.op == ScalarOp::ne);
-        if (low == 0 && high == 0) return constant(e.op == ScalarOp::eq);
-        break;
-      default:
-        break;
-    }
+    if (const auto known = compared_with_zero(e.op, low, high))
+      return code_.imm_int(DType::boolean, *known);
   }
   ExprId diff = code_.linear(d.base);
   if (d.lane != 0) diff = code_.ramp(diff, d.lane, f.p.lanes);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,6 +34,9 @@ struct Memory {
   std::vector<Lin> base;
   bool slack = false;  ///< whole vectors may be read past the last element that is wanted
 };
+
+/// What `op` says of every integer in [low, high] and 0, when it says the same of all.
+std::optional<bool> compared_with_zero(ScalarOp op, std::int64_t low, std::int64_t high);
 
 class Eval {
  public:

@@ -48,9 +48,9 @@ te::Compute split_axes(te::Compute c);
 /// compute() without the inlining and splitting: te::Compute with size-1 axes gone and adjacent
 /// axes joined.
 te::Compute collapse(const te::Compute& c);
-/// Padding of a small window with few readers goes into the reduction that loads it, where vectors
-/// do not lie across its borders.
-te::Compute peel_padding(const te::Compute& c, const TargetFacts& facts);
+/// Padding of a small window with few readers, or of a long reduction over a small image, goes into
+/// the reduction that loads it, where vectors do not lie across its borders.
+te::Compute peel_padding(const te::Compute& c, const TargetFacts& facts, const Options& options);
 /// Adds stages that copy operands which the anchor would read badly: many rows a multiple of a page
 /// apart, or elements that do not lie side by side. Scheduled like padding: a panel at a time, in
 /// worker scratch.

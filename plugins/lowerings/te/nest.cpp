@@ -9,6 +9,15 @@
 
 namespace tenon::te_lowering {
 
+namespace {
+
+// How much code the parts of an output may make, whose guards differ: unrolled windows, and loops
+// over the steps of one.
+constexpr std::size_t most_parts = 128, most_window_parts = 9;
+constexpr std::int64_t most_window_steps = 9;
+
+}  // namespace
+
 std::vector<Segment> split(std::int64_t extent, std::int64_t step, std::int64_t quantum,
                            bool balanced) {
   std::vector<Segment> r;
@@ -42,6 +51,14 @@ struct Nest::Active {
   std::vector<Range> axes;                      // by axis number
   std::size_t cut = 0;                          // index of the first loop of the tile
   std::vector<std::vector<std::int64_t>> cuts;  // by output axis; none around a reduction's loop
+                                                // but that of a window
+  /// `op` compares this linear form of the axes with 0.
+  struct Guard {
+    ScalarOp op;
+    std::vector<std::int64_t> coeff;
+    std::int64_t constant;
+  };
+  std::vector<Guard> guards;  // of the steps of a window, where loops run over them
   bool has_reduction = false;
   const te::Expr* reduction = nullptr;
   int vec = -1;  // axis of the vector loop
@@ -107,7 +124,10 @@ void Nest::stage(std::uint32_t s, const std::vector<Range>& axes) {
   const auto unrolled = [](LoopKind k) { return k == LoopKind::unroll || k == LoopKind::vector; };
   if (!a.has_reduction)
     while (a.cut > 0 && unrolled(a.loops[a.cut - 1].kind)) --a.cut;
-  if (!a.has_reduction || unrolls_reduction(a)) a.cuts = cuts_of(c_, st);
+  if (!a.has_reduction || unrolls_reduction(a))
+    a.cuts = cuts_of(c_, st, most_parts);
+  else
+    find_window(a);
   if (!a.loops.empty() && a.loops[0].kind == LoopKind::parallel)
     parallel(a);
   else
@@ -386,6 +406,59 @@ bool Nest::unrolls_reduction(const Active& a) const {
                                               });
 }
 
+/// A window with few steps whose loads are guarded: the output is cut where the guards change, and
+/// a loop over steps whose guards differ has its steps one by one, each with the points that it
+/// reads something for.
+void Nest::find_window(Active& a) const {
+  std::vector<bool> window(a.axes.size(), false);
+  std::vector<Active::Guard> guards;
+  for (te::ExprId id : te::reachable(c_, a.reduction->args[0])) {
+    const te::Expr& e = c_.exprs[id];
+    if (e.kind != te::Kind::scalar || !is_comparison(e.op)) continue;
+    if (c_.exprs[e.args[0]].dtype != DType::i64) return;
+    const te::Affine x = te::affine_of(c_, a.stage, e.args[0]),
+                     y = te::affine_of(c_, a.stage, e.args[1]);
+    if (!x.ok || !y.ok) return;
+    Active::Guard g{e.op, x.coeff, x.constant - y.constant};
+    for (std::size_t k = 0; k < g.coeff.size(); ++k) {
+      g.coeff[k] -= y.coeff[k];
+      if (g.coeff[k] != 0 && k >= a.stage.axes.size()) window[k] = true;
+    }
+    guards.push_back(std::move(g));
+  }
+  std::int64_t steps = 1;
+  for (std::size_t k = 0; k < window.size(); ++k)
+    if (window[k]) steps *= std::min(a.axes[k].extent, most_window_steps + 1);
+  if (steps <= 1 || steps > most_window_steps) return;
+  a.guards = std::move(guards);
+  a.cuts = cuts_of(c_, a.stage, most_window_parts);
+}
+
+/// Whether each guard that looks at reduction axis `axis` says the same of all steps, at every
+/// point of the tile.
+bool Nest::is_decided(const Active& a, std::uint32_t axis) const {
+  for (const Active::Guard& g : a.guards) {
+    if (g.coeff[axis] == 0) continue;
+    for (const Point& p : a.points) {
+      Lin base{g.constant, {}};
+      std::int64_t below = 0, above = 0;
+      for (std::size_t k = 0; k < g.coeff.size(); ++k) {
+        if (g.coeff[k] == 0) continue;
+        const bool output = k < a.stage.axes.size();
+        base = add_scaled(base, output ? p.axis[k] : a.axes[k].base, g.coeff[k]);
+        const std::int64_t count = !output                        ? a.axes[k].extent
+                                   : static_cast<int>(k) == p.vec ? p.active
+                                                                  : 1;
+        (g.coeff[k] < 0 ? below : above) += g.coeff[k] * (count - 1);
+      }
+      std::int64_t low = 0, high = 0;
+      if (!code_.bounds(base, low, high) || !compared_with_zero(g.op, low + below, high + above))
+        return false;
+    }
+  }
+  return true;
+}
+
 /// The reduction of all points of the tile, side by side.
 void Nest::fold(Active& a) {
   const DType t = a.reduction->dtype;
@@ -438,7 +511,11 @@ void Nest::reduce(Active& a, std::size_t i, std::size_t slot) {
   for (const Segment& g : segments(a, i)) {
     Range& r = a.axes[l.axis];
     r.extent = g.size;
-    if (g.count == 1 || l.kind != LoopKind::serial) {
+    r.base = whole.base + g.first;
+    r.extent = g.size * g.count;
+    const bool together = l.kind == LoopKind::serial && g.count > 1 && is_decided(a, l.axis);
+    r.extent = g.size;
+    if (!together) {
       for (std::int64_t b = 0; b < g.count; ++b) {
         const std::int64_t at = g.first + b * g.size;
         a.axes[l.axis].base = whole.base + at;

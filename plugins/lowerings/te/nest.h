@@ -56,6 +56,8 @@ class Nest {
   void tile(Active& a);
   void fold(Active& a);
   bool unrolls_reduction(const Active& a) const;
+  void find_window(Active& a) const;
+  bool is_decided(const Active& a, std::uint32_t axis) const;
   void positions(Active& a, std::size_t i, Point p, std::vector<Range> ranges);
   void reduce(Active& a, std::size_t i, std::size_t slot);
   void accumulate(Active& a, std::size_t slot);

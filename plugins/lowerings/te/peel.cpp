@@ -1,4 +1,6 @@
-// Which padding needs no copy: that of a small window that reads each element only a few times.
+// Which padding needs no copy: that of a small window that reads each element only a few times, and
+// that of a window of few steps in a long reduction over a small image, where the steps in the
+// border are worth skipping.
 //
 // The padded stage goes into the reduction that loads it. The loops over the output are then cut
 // where the conditions change (cuts.h), so that every part of the output has its own body: inside
@@ -16,11 +18,13 @@ namespace {
 
 constexpr std::int64_t largest_window = 25;  // as many steps as a tile unrolls
 constexpr std::int64_t few_readers = 4;      // outputs that share an element, the window aside
+constexpr std::int64_t most_steps = 9;       // of a window that loops run over
+constexpr std::int64_t shortest_run = 16;    // of the reduction, in each step of such a window
+constexpr std::int64_t longest_side = 32;    // of an output of which the border is worth it
+constexpr double least_work = 200;           // kernels worth a thread that are worth the code
 
-/// Whether the anchor loads the padded tensor at affine positions, and in no lane needs another
-/// condition than in the others.
-bool loads_well(const te::Compute& c, const te::Stage& pad, const te::Stage& anchor,
-                const Tiling& t, const StageFacts& f) {
+/// Axes of the padded tensor that its guards look at.
+std::vector<bool> guarded_axes(const te::Compute& c, const te::Stage& pad) {
   std::vector<bool> conditional(pad.axes.size(), false);
   for (te::ExprId id : te::reachable(c, pad.value)) {
     const te::Expr& e = c.exprs[id];
@@ -28,6 +32,40 @@ bool loads_well(const te::Compute& c, const te::Stage& pad, const te::Stage& anc
     for (te::ExprId a : te::reachable(c, id))
       if (c.exprs[a].kind == te::Kind::axis) conditional[c.exprs[a].n] = true;
   }
+  return conditional;
+}
+
+/// Whether the anchor is a long reduction over few steps of a window of an image so small that the
+/// steps in its border count.
+bool is_bordered(const te::Compute& c, const std::vector<bool>& guarded, const te::Stage& anchor,
+                 const StageFacts& f, const Options& options) {
+  std::vector<bool> looks(f.extent.size(), false);
+  for (te::ExprId id : te::reachable(c, anchor.value)) {
+    const te::Expr& e = c.exprs[id];
+    if (e.kind != te::Kind::load || c.is_input(e.n)) continue;
+    for (std::size_t d = 0; d < e.args.size(); ++d) {
+      const te::Affine a = te::affine_of(c, anchor, e.args[d]);
+      if (!a.ok) return false;
+      for (std::size_t k = 0; k < a.coeff.size(); ++k)
+        looks[k] = looks[k] || (guarded[d] && a.coeff[k] != 0);
+    }
+  }
+  double steps = 1, work = 1;
+  std::int64_t side = INT64_MAX;
+  for (std::size_t k = 0; k < looks.size(); ++k) {
+    work *= static_cast<double>(f.extent[k]);
+    if (looks[k] && k < f.n_out) side = std::min(side, f.extent[k]);
+    if (looks[k] && k >= f.n_out) steps *= static_cast<double>(f.extent[k]);
+  }
+  return steps > 1 && steps <= most_steps && side <= longest_side &&
+         work >= least_work * static_cast<double>(options.parallel_work) &&
+         static_cast<double>(f.reduction_volume()) >= steps * shortest_run;
+}
+
+/// Whether the anchor loads the padded tensor at affine positions, in no lane needs another
+/// condition than in the others, and at most `most` outputs share an element, the window aside.
+bool loads_well(const te::Compute& c, const std::vector<bool>& conditional, const te::Stage& anchor,
+                const Tiling& t, const StageFacts& f, std::int64_t most) {
   for (te::ExprId id : te::reachable(c, anchor.value)) {
     const te::Expr& e = c.exprs[id];
     if (e.kind != te::Kind::load || c.is_input(e.n)) continue;
@@ -40,22 +78,26 @@ bool loads_well(const te::Compute& c, const te::Stage& pad, const te::Stage& anc
     }
     for (std::size_t k = 0; k < f.n_out; ++k)
       if (!moved[k]) readers *= std::max<std::int64_t>(f.extent[k], 1);
-    if (readers > few_readers) return false;
+    if (readers > most) return false;
   }
   return true;
 }
 
 }  // namespace
 
-te::Compute peel_padding(const te::Compute& c, const TargetFacts& target) {
+te::Compute peel_padding(const te::Compute& c, const TargetFacts& target, const Options& options) {
   if (c.stages.size() != 2 || c.outputs != std::vector<std::uint32_t>{1}) return c;
   const te::Stage &pad = c.stages[0], &anchor = c.stages[1];
   const te::Expr& value = c.exprs[pad.value];
   if (!te::is_guarded_load(c, value) || c.exprs[value.args[2]].kind != te::Kind::imm) return c;
   const StageFacts f = facts_of(c, anchor);
-  if (!f.reduction || f.reduction_volume() > largest_window) return c;
+  if (!f.reduction) return c;
+  const std::vector<bool> guarded = guarded_axes(c, pad);
+  const bool small = f.reduction_volume() <= largest_window;
+  if (!small && !is_bordered(c, guarded, anchor, f, options)) return c;
   const Tiling t = tiling_of(f, target);
-  if (t.vec < 0 || t.vec >= static_cast<int>(f.n_out) || !loads_well(c, pad, anchor, t, f))
+  if (t.vec < 0 || t.vec >= static_cast<int>(f.n_out) ||
+      !loads_well(c, guarded, anchor, t, f, small ? few_readers : INT64_MAX))
     return c;
 
   te::Compute r{.inputs = c.inputs, .stages = {anchor}, .outputs = {0}, .exprs = {}};

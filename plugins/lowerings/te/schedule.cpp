@@ -182,12 +182,12 @@ class Scheduler {
     if (!f.reduction || t.vec < 0 || t.vec >= static_cast<int>(f.n_out)) return {};
     std::optional<std::uint32_t> row = window_axis(f, t);
     if (!row) row = row_axis(f, t);
-    if (!row) return {};
+    if (!row || !pays(f, *row)) return {};
     return {{*row, panel(f, t, *row), LoopKind::parallel}};
   }
 
-  /// Extent of a panel along `a`: an even number of panels, few, so that the shorter tiles at their
-  /// ends do not count, but enough for a range of some length with the tiles along other axes.
+  /// Extent of a panel along `a`: an even number of panels of one size, few, so that shorter tiles
+  /// do not count, but enough for a range of some length with the tiles along other axes.
   static std::int64_t panel(const StageFacts& f, const Tiling& t, std::uint32_t a) {
     const std::int64_t tiles = blocks_of(f, t, a);
     std::int64_t others = 1;
@@ -195,7 +195,7 @@ class Scheduler {
       if (b != a) others *= std::max<std::int64_t>(1, blocks_of(f, t, b));
     std::int64_t panels = tiles < 32 ? 2 : tiles < 64 ? 4 : 8;
     while (panels * others < enough_blocks / 2 && panels * 2 < tiles) panels *= 2;
-    return (tiles + panels - 1) / panels * t.block[a];
+    return (f.extent[a] + panels - 1) / panels;
   }
 
   static std::int64_t blocks_of(const StageFacts& f, const Tiling& t, std::uint32_t a) {
@@ -219,8 +219,7 @@ class Scheduler {
   }
 
   /// The first output axis that the operand without vectors follows and the other one does not.
-  /// None where the operand of the vectors, which every thread then reads as a whole, is much
-  /// larger, or where products of a batch are handed out.
+  /// None where products of a batch are handed out.
   static std::optional<std::uint32_t> row_axis(const StageFacts& f, const Tiling& t) {
     std::optional<std::uint32_t> row;
     for (std::uint32_t a : t.order) {
@@ -228,18 +227,23 @@ class Scheduler {
       if (has_load(f, t, a, true)) return std::nullopt;
       if (!row && f.extent[a] > t.block[a]) row = a;
     }
-    double rows = 0, vectors = 0;  // bytes, rows in those of the vectors
+    return row;
+  }
+
+  /// Whether a thread that reads part of what follows `row` and all else gains by it: else may be
+  /// much larger.
+  bool pays(const StageFacts& f, std::uint32_t row) const {
+    double rows = 0, others = 0;  // bytes, rows in those of the others
     for (const Access& x : f.loads) {
       if (!x.in_reduction) continue;
       double bytes = f.element_bytes;
-      for (std::size_t a = 0; a < f.extent.size(); ++a)
-        if (x.step[a] != 0) bytes *= static_cast<double>(f.extent[a]);
-      if (x.step[t.vec] != 0)
-        vectors += bytes;
+      for (std::int64_t extent : c_.shape_of(x.tensor)) bytes *= static_cast<double>(extent);
+      if (x.step[row] == 0)
+        others += bytes;
       else
         rows += bytes * (reduces_a_run(f, x) ? other_core_in_runs : other_core);
     }
-    return rows < vectors ? std::nullopt : row;
+    return rows >= others;
   }
 
   /// Whether what one output element reads of `x` has no gaps.
