@@ -6,6 +6,8 @@
 // The heap is in pages of 2 MiB where the system has them: a graph of a million nodes is two
 // million page faults otherwise, which take longer than compiling it. MIMALLOC_LARGE_OS_PAGES in
 // the environment goes before.
+#include "core/cli/allocation.h"
+
 #include <mimalloc.h>
 #include <sys/mman.h>
 
@@ -78,3 +80,10 @@ void operator delete(void* p, const std::nothrow_t&) noexcept { mi_free(p); }
 void operator delete[](void* p, const std::nothrow_t&) noexcept { mi_free(p); }
 void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { mi_free(p); }
 void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { mi_free(p); }
+
+void tenon::cli::give_back_memory() {
+  constexpr std::size_t much = std::size_t{128} << 20;
+  std::size_t resident = 0;
+  mi_process_info(nullptr, nullptr, nullptr, &resident, nullptr, nullptr, nullptr, nullptr);
+  if (resident > much) mi_collect(true);
+}

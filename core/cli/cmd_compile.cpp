@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
+#include "core/cli/allocation.h"
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
 #include "core/cli/compiling.h"
@@ -55,7 +56,9 @@ Result<Compiled> compile_model(const Context& ctx, const CompileArgs& a,
   const unsigned threads =
       a.threads ? a.threads : std::max(1u, std::thread::hardware_concurrency());
   const ObjectCache cache = a.no_cache ? ObjectCache("") : ObjectCache::of_user();
-  auto c = compile(*out.toolchain, {a.model, *shapes, *dims, threads, instruments, &cache});
+  Instruments watched = instruments;
+  watched.after_step = give_back_memory;
+  auto c = compile(*out.toolchain, {a.model, *shapes, *dims, threads, watched, &cache});
   if (!c) return c.errors();
   out.compilation = std::move(*c);
   if (warnings)

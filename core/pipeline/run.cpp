@@ -213,6 +213,7 @@ class Runner {
       const std::string after = print(c_.module);
       in_.print(step, before == after ? "(unchanged)\n" : after);
     }
+    if (in_.after_step) in_.after_step();
     return s;
   }
 

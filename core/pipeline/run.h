@@ -59,6 +59,7 @@ struct Instruments {
   /// Called for each of `print_after`; `text` is "(unchanged)\n" when the step left the text form
   /// as it was.
   std::function<void(const Step&, std::string_view text)> print;
+  std::function<void()> after_step;
 };
 
 /// What a slot step does. Reports its parts with TimedScope.

@@ -193,7 +193,8 @@ class Liveness {
   void make_room() {
     std::size_t n = homes_.size();
     for (const TimelineStep& s : t_.steps)
-      if (s.kernel) n += s.kernel->kernel.count(tir::Scope::shared) + 1;
+      if (s.kernel)
+        n += s.kernel->kernel.count(tir::Scope::shared) + (s.kernel->kernel.worker_bytes > 0);
     out_.values.reserve(n);
     facts_.reserve(n);
     names_.reserve(n);
