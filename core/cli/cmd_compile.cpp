@@ -115,6 +115,14 @@ struct Args : CompileArgs {
 /// The artefact against the evaluator on the imported model, with made inputs, in a folder of its
 /// own: what fails leaves nothing behind. Sums are taken in another order, hence 1e-3.
 int check_artefact(Context& ctx, const Args& a, const ArtefactFiles& files) {
+  if (const auto header = files.find("model.h"); header != files.end()) {
+    const auto text = header->second.joined();
+    const std::string_view shown(reinterpret_cast<const char*>(text.data()), text.size());
+    if (auto d = ahead_of_time(shown, a.out)) {
+      d->fix = "compile it without --check; then " + d->fix;
+      return ctx.report(*d);
+    }
+  }
   const ScratchFolder scratch;
   const std::string folder = scratch.file("artefact");
   if (Status s = write_artefact(folder, files); !s) return ctx.report(s.errors());

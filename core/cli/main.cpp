@@ -145,6 +145,15 @@ extern "C" void on_crash(int signal) {
   _exit(4);
 }
 
+/// A mapped file that ends before what is read of it: no fault of a plugin.
+extern "C" void on_bus_error(int signal, siginfo_t* info, void*) {
+  if (info->si_code != BUS_ADRERR) on_crash(signal);
+  constexpr const char* text =
+      "error[TN2001]: a file was cut short by another process while it was read\n  = try: write "
+      "models and artefacts under another name, and rename them when they are whole\n";
+  _exit(write(STDERR_FILENO, text, std::strlen(text)) < 0 ? 4 : 2);
+}
+
 extern "C" void on_exit_early() {
   if (returned) return;
   last_words("a call of exit()");
@@ -154,7 +163,11 @@ extern "C" void on_exit_early() {
 void watch_the_end() {
   std::atexit(on_exit_early);
 #if !defined(__SANITIZE_ADDRESS__)
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL}) std::signal(signal, on_crash);
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, on_crash);
+  struct sigaction bus {};
+  bus.sa_sigaction = on_bus_error;
+  bus.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &bus, nullptr);
 #endif
 }
 

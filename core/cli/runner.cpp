@@ -48,23 +48,11 @@ TensorType type_of(const tn_tensor_info& i) {
                     Shape(i.dims, i.dims + i.rank));  // tn_dtype has the order of DType
 }
 
-/// A folder that holds C source instead of a program: what it is, and what to do with it.
-std::optional<Diag> ahead_of_time(const std::string& folder) {
+/// A folder that holds C source instead of a program.
+std::optional<Diag> source_in(const std::string& folder) {
   const auto header = DiskFiles().read(join_path(folder, "model.h"));
   if (!header || !DiskFiles().read(join_path(folder, "model.c"))) return std::nullopt;
-  constexpr std::string_view before = "\nint32_t ";
-  const auto at = header->find(before), end = header->find('(', at);
-  if (at == header->npos || end == header->npos) return std::nullopt;
-  const std::string entry = header->substr(at + before.size(), end - at - before.size());
-  return Diag{.code = 8108,
-              .loc = {folder, 0, 0},
-              .what = fmt::format("this is a model compiled ahead of time: C source (model.c, "
-                                  "model.h) whose entry is {}(), not a program for the runtime",
-                                  entry),
-              .fix = fmt::format("build it with a C compiler, `cc -std=c11 -O2 -c {}`, and call "
-                                 "{}() from a program of yours, see sdk/docs/firmware.md; to run "
-                                 "the model here, compile it with `-p graph-cpu`",
-                                 join_path(folder, "model.c"), entry)};
+  return ahead_of_time(*header, folder);
 }
 
 template <class Count, class Info>
@@ -185,12 +173,28 @@ std::uint16_t half_of(float x) {
 
 }  // namespace
 
+std::optional<Diag> ahead_of_time(std::string_view header, const std::string& folder) {
+  constexpr std::string_view before = "\nint32_t ";
+  const auto at = header.find(before), end = header.find('(', at);
+  if (at == header.npos || end == header.npos) return std::nullopt;
+  const std::string_view entry = header.substr(at + before.size(), end - at - before.size());
+  return Diag{.code = 8108,
+              .loc = {folder, 0, 0},
+              .what = fmt::format("this is a model compiled ahead of time: C source (model.c, "
+                                  "model.h) whose entry is {}(), not a program for the runtime",
+                                  entry),
+              .fix = fmt::format("build it with a C compiler, `cc -std=c11 -O2 -c {}`, and call "
+                                 "{}() from a program of yours, see sdk/docs/firmware.md; to run "
+                                 "the model here, compile it with `-p graph-cpu`",
+                                 join_path(folder, "model.c"), entry)};
+}
+
 Result<Runner> Runner::open(const std::string& folder, std::uint32_t threads, std::uint32_t flags) {
   Runner r;
   tn_model* m = nullptr;
   if (int e = tn_model_load(folder.c_str(), &m)) {
     Diag failure = runtime_error(e, folder);
-    return e == TN_RT_FILE ? ahead_of_time(folder).value_or(failure) : failure;
+    return e == TN_RT_FILE ? source_in(folder).value_or(failure) : failure;
   }
   r.model_.reset(m, tn_model_free);
   if (Status s = check_memory(m, threads, folder); !s) return s.errors();

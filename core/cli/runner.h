@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct StepInfo {
   std::string name, kind, kernel;  ///< kernel: symbol, of a call; else ""
   std::uint64_t work = 0;          ///< scalar operations; 0 unknown
 };
+
+/// What a model compiled ahead of time is, and what to do with it: `header` is its model.h, in
+/// `folder`. TN8108; nothing where it is the header of something else.
+std::optional<Diag> ahead_of_time(std::string_view header, const std::string& folder);
 
 /// A loaded artefact with one context. Failures carry the runtime's own code and text.
 class Runner {

@@ -1,9 +1,9 @@
 // Objects of targets on disk: linked ones, so that a model that was compiled before needs no code
 // generator, and those of single kernels, so that a model that was changed needs it only for what
-// is new. An entry is a file named by its key; it carries a hash of its bytes, is written whole
-// or not at all, and is ignored when it is damaged, so that processes may share a folder. The
-// folder is bounded: the entries that were used longest ago go first. What goes wrong with the
-// cache is nobody's error.
+// is new. An entry is a file named by its key; it carries a hash of key and bytes, is written
+// whole or not at all, and is ignored when it is damaged or is another's, so that processes may
+// share a folder. The folder is bounded: the entries that were used longest ago go first. What goes
+// wrong with the cache is nobody's error.
 #ifndef TENON_CORE_PIPELINE_OBJECT_CACHE_H
 #define TENON_CORE_PIPELINE_OBJECT_CACHE_H
 
@@ -25,8 +25,7 @@ class ObjectCache {
   static constexpr std::uint64_t default_limit = std::uint64_t{1} << 30;
 
   /// `folder` "": nothing is ever found or kept. `limit`: bytes of all entries together.
-  explicit ObjectCache(std::string folder, std::uint64_t limit = default_limit)
-      : folder_(std::move(folder)), limit_(limit) {}
+  explicit ObjectCache(const std::string& folder, std::uint64_t limit = default_limit);
   /// Of this user: $TENON_CACHE_DIR (empty: none), else $XDG_CACHE_HOME/tenon, else ~/.cache/tenon.
   static ObjectCache of_user();
 

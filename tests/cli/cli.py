@@ -115,6 +115,7 @@ def check_files():
     ok("compile", SMALL, "-p", "aot-c", "-o", WORK / "ahead")
     for verb in (["run", WORK / "ahead"], ["plan", "blame", WORK / "ahead"], ["compile", SMALL, "-p", "aot-c", "-o", WORK / "a", "--check"]):
         refused(verb, 2, "TN8108", "tenon_small_cnn_run()", "cc -std=c11", "sdk/docs/firmware.md", "-p graph-cpu")
+    refused(["compile", SMALL, "-p", "aot-c", "-o", WORK / "a", "--check"], 2, "TN8108", "without --check", f"-c {WORK / 'a' / 'model.c'}")
     for args in (["opt", missing], ["plan", "solve", missing], ["plan", "show", missing], ["plan", "check", missing, missing],
                  ["opt", folder]):
         refused(args, 2, "TN2001")
@@ -197,7 +198,7 @@ def check_memory():
 
 def check_onnx():
     import onnx
-    from onnx import TensorProto, helper
+    from onnx import TensorProto, helper, numpy_helper
 
     info = lambda name, shape, t=TensorProto.FLOAT: helper.make_tensor_value_info(name, t, shape)
 
@@ -238,6 +239,16 @@ def check_onnx():
     for text in ("n", "n=", "n=2x3", "n=-1", "n=x"):
         refused(["compile", open_dims, "-o", WORK / "never", "--dim", text], 2, "TN2151")
     refused(["compile", SMALL, "-o", WORK / "never", "--dim", "n=2"], 1, "TN7006", "'n'")
+    rng = np.random.default_rng(1)
+    half = lambda name: numpy_helper.from_array(rng.random([64, 1024], dtype=np.float32), name)
+    large = model("cut", [info("y", [64, 1024])], inputs=[info("x", [64, 1024])], inits=[half("a"), half("b")],
+                  nodes=[helper.make_node("Add", ["a", "b"], ["c"]), helper.make_node("Add", ["x", "c"], ["r0"]),
+                         *(relu(f"r{i}", f"r{i + 1}") for i in range(3000)), relu("r3000", "y")])
+    p = subprocess.Popen([TENON, "compile", large, "-o", WORK / "never", "--print-after", "import"], cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p.stdout.read(1)  # it is imported, and waits: the pipe is too small for the text of 3000 nodes
+    os.truncate(large, 4096)
+    told = p.communicate(timeout=900)[1]
+    expect(p.returncode == 2 and "error[TN2001]" in told and "cut short" in told, f"a model that shrinks: exit {p.returncode}, {told}")
 
 
 def check_outputs():

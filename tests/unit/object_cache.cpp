@@ -61,6 +61,28 @@ TEST_CASE("object cache: a damaged entry is not there") {
   CHECK(cache.find("k") == object(200, 3));
 }
 
+TEST_CASE("object cache: an entry under the name of another is not there") {
+  const TempDir dir;
+  const ObjectCache cache(dir.path().string());
+  cache.put("k", object(200, 3));
+  cache.put("other", object(200, 4));
+  fs::copy_file(dir.path() / "k.object", dir.path() / "other.object",
+                fs::copy_options::overwrite_existing);
+  CHECK(cache.find("k") == object(200, 3));
+  CHECK_FALSE(cache.find("other"));
+}
+
+TEST_CASE("object cache: the folder is the one that the system means") {
+  const TempDir dir;
+  fs::create_directories(dir.path() / "real/deep");
+  fs::create_directory_symlink(dir.path() / "real/deep", dir.path() / "link");
+  const ObjectCache cache((dir.path() / "link/../kept/new").string(), 10000);
+  for (int i = 0; i < 9; ++i) cache.put(std::to_string(i), object(1900, i));
+  CHECK(cache.find("8") == object(1900, 8));
+  CHECK_FALSE(fs::exists(dir.path() / "kept"));
+  CHECK(bytes_in(dir.path() / "real/kept/new") <= 10000);
+}
+
 TEST_CASE("object cache: is bounded, and forgets what was used longest ago") {
   const TempDir dir;
   const ObjectCache cache(dir.path().string(), 10000);
