@@ -4,8 +4,8 @@
 // process where memory is out; a program that says what did not fit needs the exception.
 //
 // The heap is in pages of 2 MiB where the system has them: a graph of a million nodes is two
-// million page faults otherwise, which take longer than compiling it. MIMALLOC_LARGE_OS_PAGES in
-// the environment goes before.
+// million page faults otherwise, which take longer than compiling it. Reserved ones (hugetlb) are
+// taken before transparent ones; MIMALLOC_LARGE_OS_PAGES=0 in the environment leaves both alone.
 #include "core/cli/allocation.h"
 
 #include <mimalloc.h>

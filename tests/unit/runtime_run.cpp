@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "tests/support/guarded_memory.h"
@@ -45,6 +46,22 @@ TEST_CASE(
   for (std::uint32_t threads : {2u, 3u, 7u}) CHECK(run_small(m, model, threads) == one);
   for (int flags : {int{TN_GUARD}, int{TN_POISON}, TN_GUARD | TN_POISON | TN_PROFILE})
     CHECK(run_small(m, model, 2, static_cast<std::uint32_t>(flags)) == one);
+}
+
+TEST_CASE("runtime: a small image of constants is a copy: its file may change once it is loaded") {
+  const std::string pages = read_text("/sys/kernel/mm/transparent_hugepage/enabled");
+  if (pages.empty() || pages.find("[never]") != pages.npos) return;  // it is mapped
+  SmallModel m;
+  m.program.pools[1].bytes = 600 << 10;
+  const TempDir dir;
+  write_artefact(dir.path(), m.program, m.kernels);
+  const auto model = load(dir.path());
+  const std::vector<float> before = run_small(m, model, 1);
+  std::filesystem::resize_file(dir.path() / "constants.flash.bin", 0);
+  const int signal = signal_of([&] {
+    if (run_small(m, model, 1) != before || tn_model_verify(model.get()) != 0) _exit(1);
+  });
+  CHECK(signal == 0);
 }
 
 TEST_CASE("runtime: workers of the caller's, inline or in any order, give the same bits") {

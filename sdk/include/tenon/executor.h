@@ -64,7 +64,7 @@ using ArtefactFiles = std::map<std::string, FileBytes>;
 
 /// The constants of a pool, each at its planned offset and 0 between: all of a pool of constants,
 /// else up to the end of the last one (empty when there is none). TN9062: a constant passes the end
-/// of its pool.
+/// of its pool, or begins before the end of another.
 Result<FileBytes> constants_image(const ExecProgram& p, std::uint32_t pool);
 
 struct ExecutorInfo {
