@@ -10,13 +10,13 @@ namespace {
 // Regions nest to 64: the depth of mark(), has_effect() and rebuild() is bounded.
 class Sweeper {
  public:
-  explicit Sweeper(Module& m) : m_(m) {}
+  Sweeper(Module& m, const Function& f) : m_(m), used_(f.next_id) {}
 
   void mark(const Body& b) {
     for (Value v : b.results) use(v.node);
     for (auto it = b.nodes.rbegin(); it != b.nodes.rend(); ++it) {
       const Node& n = **it;
-      if (!used_.contains(&n) && !n.results.empty() && !has_effect(n)) continue;
+      if (!used(n) && !has_effect(n)) continue;
       use(&n);
       for (Value v : n.operands) use(v.node);
       for (const Body& r : n.regions) mark(r);
@@ -26,7 +26,7 @@ class Sweeper {
   Body rebuild(const Body& in) {
     Body out{in.entry, {}, {}};
     for (const Node* n : in.nodes) {
-      if (!used_.contains(n)) {
+      if (!used(*n)) {
         changed_ = true;
         continue;
       }
@@ -69,11 +69,13 @@ class Sweeper {
     return now ? Value{*now, v.index} : v;
   }
 
-  Module& m_;
-  void use(const Node* n) { used_.try_emplace(n); }
+  void use(const Node* n) {
+    if (!n->results.empty()) used_[n->results[0].id] = true;
+  }
+  bool used(const Node& n) const { return n.results.empty() || used_[n.results[0].id]; }
 
-  struct Nothing {};
-  FlatMap<const Node*, Nothing> used_;
+  Module& m_;
+  std::vector<bool> used_;  // by id of the first result; what has none is there for its effect
   FlatMap<const Node*, const Node*> now_;
   bool changed_ = false;
 };
@@ -84,7 +86,7 @@ bool remove_dead(Module& m) {
   bool changed = false;
   for (Function& f : m.functions) {
     if (!f.body.entry) continue;
-    Sweeper s(m);
+    Sweeper s(m, f);
     s.mark(f.body);
     Body out = s.rebuild(f.body);
     if (!s.changed()) continue;
