@@ -25,6 +25,13 @@ TEST_CASE("llvm: every scalar operation equals the interpreter, with 256-bit vec
 }
 
 TEST_CASE(
+    "llvm: every scalar operation equals the interpreter, with narrower vectors than the cpu has") {
+  TargetFacts facts = llvm_facts();
+  facts.vector_bytes = 32;
+  check_cases(scalar_cases({1, 8}), facts);
+}
+
+TEST_CASE(
     "llvm: plain x86-64 has no fma, no rounding and no f16 instructions, and computes the same") {
   std::vector<ScalarCase> cases;
   for (const ScalarCase& c : scalar_cases({4})) {

@@ -94,7 +94,7 @@ Result<tir::Kernel> kernel(const te::Compute& c, const Schedule& s, const Target
   if (Status ok = check_supported(c); !ok) return std::move(ok).take();
   if (Status ok = check_schedule(c, s); !ok) return std::move(ok).take();
   const Options options = read_options<Options>(values);
-  Code code(target.has("avx512f"));
+  Code code(target.has("avx512f") && target.vector_bytes >= 64);
   Nest nest(code, c, s, options.fast_math);
   for (std::uint32_t i = 0; i < c.inputs.size(); ++i) {
     const Shape shape = c.shape_of(i);

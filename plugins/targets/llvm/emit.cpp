@@ -17,7 +17,7 @@ CpuTraits traits_of(const TargetFacts& f) {
   return {.sse41 = f.has("sse4.1"),
           .fma = f.has("fma"),
           .f16c = f.has("f16c"),
-          .avx512f = f.has("avx512f")};
+          .wide = f.has("avx512f") && f.vector_bytes >= 64};
 }
 
 /// "+avx,+avx2". The CPU is always plain x86-64, so that only what the facts list can be used.

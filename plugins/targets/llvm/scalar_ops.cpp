@@ -125,7 +125,7 @@ llvm::Value* ScalarOps::float_binary(ScalarOp op, V a, V b) {
 
 /// The instruction, over sixteen lanes at a time.
 llvm::Value* ScalarOps::ldexp(V a, V b) {
-  if (!cpu_.avx512f) return ldexp_by_doubles(a, b);
+  if (!cpu_.wide) return ldexp_by_doubles(a, b);
   constexpr int wide = 16;
   auto* given = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   const int lanes = given ? static_cast<int>(given->getNumElements()) : 1;

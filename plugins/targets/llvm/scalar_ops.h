@@ -13,7 +13,8 @@ namespace tenon::llvm_target {
 
 /// Features that change which instructions are emitted, never what is computed.
 struct CpuTraits {
-  bool sse41 = false, fma = false, f16c = false, avx512f = false;
+  bool sse41 = false, fma = false, f16c = false;
+  bool wide = false;  ///< AVX-512, and vectors of 64 bytes may be used
 };
 
 class ScalarOps {
