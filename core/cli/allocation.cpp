@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 namespace {
@@ -44,14 +45,18 @@ void* aligned(std::size_t n, std::align_val_t a) {
   return allocated([=] { return mi_malloc_aligned(n, static_cast<std::size_t>(a)); });
 }
 
-void use_large_pages() {
+/// Not for `tenon run`, whose memory is the runtime's: what stands beside it is small, and counts
+/// where the footprint of a model is looked at.
+void use_large_pages(int argc, char** argv, char**) {
+  if (argc > 1 && std::strcmp(argv[1], "run") == 0) return;
   mi_option_set_enabled_default(mi_option_large_os_pages, true);
   // Else the first memory of each thread is small pages, that of the main thread too once it has
   // taken over what a thread left.
   mi_option_set_default(mi_option_eager_commit_delay, 0);
 }
 // Before all constructors, as it is one of them that takes the first memory.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const at_start)() = use_large_pages;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const at_start)(int, char**,
+                                                                     char**) = use_large_pages;
 
 }  // namespace
 
