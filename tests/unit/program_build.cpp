@@ -49,7 +49,7 @@ TEST_CASE("program: arguments are resolved, pools are exact") {
   CHECK(a.args.size() == 4);                  // in, in, out, scratch
   REQUIRE(a.values.size() == 5);              // and the worker scratch
   for (const std::size_t i : {1u, 3u, 4u}) {  // those that the request knows: by id
-    const auto is = [&](const TokenMember& m) { return m.id == a.values[i]; };
+    const auto is = [&](const TokenMember& x) { return x.id == a.values[i]; };
     const auto holds = [&](const StorageToken& t) { return std::ranges::any_of(t.members, is); };
     CHECK(std::ranges::count_if(p.request.tokens, holds) == 1);
   }
