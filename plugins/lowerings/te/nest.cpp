@@ -6,6 +6,7 @@
 
 #include "math.h"
 #include "tenon/diag.h"
+#include "tiling.h"
 
 namespace tenon::te_lowering {
 
@@ -14,7 +15,6 @@ namespace {
 // How much code the parts of an output may make, whose guards differ: unrolled windows, and loops
 // over the steps of one.
 constexpr std::size_t most_parts = 128, most_window_parts = 9;
-constexpr std::int64_t most_window_steps = 9;
 
 }  // namespace
 

@@ -16,12 +16,10 @@ namespace tenon::te_lowering {
 
 namespace {
 
-constexpr std::int64_t largest_window = 25;  // as many steps as a tile unrolls
-constexpr std::int64_t few_readers = 4;      // outputs that share an element, the window aside
-constexpr std::int64_t most_steps = 9;       // of a window that loops run over
-constexpr std::int64_t shortest_run = 16;    // of the reduction, in each step of such a window
-constexpr std::int64_t longest_side = 32;    // of an output of which the border is worth it
-constexpr double least_work = 200;           // kernels worth a thread that are worth the code
+constexpr std::int64_t few_readers = 4;    // outputs that share an element, the window aside
+constexpr std::int64_t shortest_run = 16;  // of the reduction, in each step of such a window
+constexpr std::int64_t longest_side = 32;  // of an output of which the border is worth it
+constexpr double least_work = 200;         // kernels worth a thread that are worth the code
 
 /// Axes of the padded tensor that its guards look at.
 std::vector<bool> guarded_axes(const te::Compute& c, const te::Stage& pad) {
@@ -57,7 +55,7 @@ bool is_bordered(const te::Compute& c, const std::vector<bool>& guarded, const t
     if (looks[k] && k < f.n_out) side = std::min(side, f.extent[k]);
     if (looks[k] && k >= f.n_out) steps *= static_cast<double>(f.extent[k]);
   }
-  return steps > 1 && steps <= most_steps && side <= longest_side &&
+  return steps > 1 && steps <= static_cast<double>(most_window_steps) && side <= longest_side &&
          work >= least_work * static_cast<double>(options.parallel_work) &&
          static_cast<double>(f.reduction_volume()) >= steps * shortest_run;
 }

@@ -29,7 +29,7 @@ constexpr std::uint64_t shared_bytes = 192 << 10;  // scratch that many output p
 constexpr std::uint64_t call_bytes = 512 << 10;    // scratch that all blocks of a call read
 // Panels of few tiles of a window that is unrolled whole are straight code, of which code
 // generators keep on the stack what the tiles share.
-constexpr std::int64_t unrolled_window = 25, least_tiles = 8;
+constexpr std::int64_t least_tiles = 8;
 // Bytes that every core reads of its own in the time of one that another core wrote: prefetching
 // helps where a row is one run.
 constexpr double other_core = 6, other_core_in_runs = 2.5;
@@ -184,7 +184,7 @@ class Scheduler {
   std::vector<LoopSpec> panels_of_rows(const StageFacts& f, const Tiling& t) const {
     if (!f.reduction || t.vec < 0 || t.vec >= static_cast<int>(f.n_out)) return {};
     std::optional<std::uint32_t> row = window_axis(f, t);
-    if (row && f.reduction_volume() <= unrolled_window && blocks_of(f, t, *row) < least_tiles)
+    if (row && f.reduction_volume() <= largest_window && blocks_of(f, t, *row) < least_tiles)
       return {};
     if (!row) row = row_axis(f, t);
     if (!row || !pays(f, *row)) return {};

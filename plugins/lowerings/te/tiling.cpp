@@ -40,7 +40,8 @@ void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
 /// output's own elements.
 bool unrolls_window(const StageFacts& f, const Tiling& t, std::int64_t points) {
   const std::int64_t volume = f.reduction_volume();
-  return t.vec < static_cast<int>(f.n_out) && volume <= 25 && points * volume <= most_window;
+  return t.vec < static_cast<int>(f.n_out) && volume <= largest_window &&
+         points * volume <= most_window;
 }
 
 /// Searches the register tile of a reduction. Tile sizes count vectors on the vector axis.

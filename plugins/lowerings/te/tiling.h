@@ -12,6 +12,11 @@
 
 namespace tenon::te_lowering {
 
+/// Steps of a window that a tile unrolls whole, at most.
+inline constexpr std::int64_t largest_window = 25;
+/// Steps, at most, of a window that loops run over whose guards are worth code of their own.
+inline constexpr std::int64_t most_window_steps = 9;
+
 struct Tiling {
   int vec = -1;  ///< axis spread over lanes; -1 = none
   std::int64_t lanes = 1;
