@@ -101,7 +101,8 @@ class Liveness {
       for (Value v : t_.bodies[b].body->results) need(v, b, end);
       for (const Node* n : t_.bodies[b].body->nodes) {
         if (n->op != node::join) continue;  // its operands stay until all of it is written
-        for (Value v : n->operands) need(v, b, homes_[n->results[0].id].def + 1);
+        const std::uint32_t at = std::min(homes_[n->results[0].id].def, length() - 1);
+        for (Value v : n->operands) need(v, b, at + 1);
       }
     }
     for (ValueId id = 0; id < homes_.size(); ++id) {

@@ -63,6 +63,9 @@ class LoweredModule {
   Value view(const std::string& name, Value v, const TensorType& type, std::int64_t offset = 0) {
     return one({.op = node::view, .operands = {v}, .attrs = {{"offset", offset}}}, type, name);
   }
+  Value join(const std::string& name, const std::vector<Value>& parts, const TensorType& type) {
+    return one({.op = node::join, .operands = parts}, type, name);
+  }
   Value copy(const std::string& name, Value v) {
     return one({.op = node::copy, .operands = {v}}, v.type(), name);
   }

@@ -361,6 +361,19 @@ TEST_CASE("liveness: constants live always, in their own pool, identical ones on
   run_and_compare(m, p);
 }
 
+TEST_CASE("liveness: a join behind the last step, of a result of an `if`, that nothing reads") {
+  LoweredModule b({{"x", i32(4)}});
+  const Value condition = b.call("c", {b.in(0)}, {DType::boolean, ::tenon::Shape{}});
+  const auto arm = [](const char* name) {
+    return [name](LoweredModule& m) { return std::vector{m.call(name, {m.in(0)}, i32(4))}; };
+  };
+  const Value y = b.call("y", {b.in(0)}, i32(4));
+  const Value v = b.branch("if", condition, {i32(4)}, arm("then"), arm("else"))[0];
+  b.join("whole", {v}, i32(4));
+  Module m = b.finish({y});
+  run_and_compare(m, plan_module(m));
+}
+
 TEST_CASE("liveness: values of 0 bytes need no storage (F28)") {
   LoweredModule b({{"x", i32(8)}, {"none", i32(0)}});
   const Value z = b.call("z", {b.in(0)}, i32(0)), a = b.call("a", {b.in(0), z, b.in(1)}, i32(2));
