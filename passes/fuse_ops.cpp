@@ -64,6 +64,8 @@ class Grouper {
       if (!n->results.empty()) known[n] = {.body = body_, .place = i++};
     for (const Node* n : body.nodes)
       if (fusable(*n) && !grouped(n) && !waits(*n)) grow(*n);
+    for (const Node* n : body.nodes)  // what waited for a group that was full
+      if (fusable(*n) && !grouped(n)) grow(*n);
   }
 
   /// Members by group, each in body order.
@@ -93,7 +95,10 @@ class Grouper {
     std::vector<const Node*> g;
     take(g, &first);
     bool map = is_map(kind(first));  // no reduction or anchor inside yet
-    if (kind(first) == FusionKind::anchor) absorb_waiting(g, first);
+    if (kind(first) == FusionKind::anchor)
+      absorb_waiting(g, first);
+    else if (map)
+      absorb_producers(g, first);
     for (const Node* last = &first; g.size() < max_ && kind(first) != FusionKind::opaque;) {
       const Node* next = only_user(*last);
       if (!next || !fusable(*next) || grouped(next) || !may_follow(first, *last, *next, map)) break;
@@ -142,11 +147,31 @@ class Grouper {
   // bytes are read, and the wide ones are nowhere stored. So does what only moves its rows: the
   // anchor reads them where they are. An attention reads columns as well as rows.
   bool waits(const Node& n) const {
+    if (is_broadcast_later(n)) return true;
     const Node* user = only_user(n);
     if (!user || !fusable(*user) || kind(*user) != FusionKind::anchor) return false;
     return moves_rows(n) || (n.op == transpose_ && user->op == attention_) ||
            (kind(n) == FusionKind::elementwise && n.operands.size() == 1 &&
             bits(n.results[0].type.dtype) > bits(n.operands[0].type().dtype));
+  }
+  // A chain of maps that ends in fewer elements than those it meets: whoever makes those takes it
+  // in, with what both are made into.
+  bool is_broadcast_later(const Node& n) const {
+    constexpr int longest = 8;
+    const Node* last = &n;
+    for (int i = 0; i < longest && is_map(kind(*last)); ++i) {
+      const Node* next = only_user(*last);
+      if (!next || !fusable(*next) || !is_pointwise(kind(*next))) return false;
+      const auto& dims = next->results[0].type.dims;
+      const auto meets = [&](Value v) {
+        return v.node != last && here(v.node) && fusable(*v.node) && v.type().dims == dims &&
+               only_user(*v.node) == next;
+      };
+      if (last->results[0].type.dims != dims && std::ranges::any_of(next->operands, meets))
+        return true;
+      last = next;
+    }
+    return false;
   }
   void absorb_waiting(std::vector<const Node*>& g, const Node& anchor) {
     for (Value v : anchor.operands)

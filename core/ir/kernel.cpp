@@ -157,9 +157,10 @@ class Checker {
         return load(e);
       case Kind::broadcast:
         if (e.args.size() != 1) return "broadcast takes one operand";
-        return type(e.args[0]) == Type{e.type.dtype, 1}
+        return type(e.args[0]).dtype == e.type.dtype && type(e.args[0]).lanes != 0 &&
+                       e.type.lanes % type(e.args[0]).lanes == 0
                    ? ""
-                   : "broadcast takes a scalar of its own element type";
+                   : "broadcast takes its own element type, in lanes that divide its own";
       case Kind::ramp:
         if (e.args.size() != 1) return "ramp takes one operand";
         return is_int(e.type.dtype) && type(e.args[0]) == Type{e.type.dtype, 1}
@@ -175,6 +176,17 @@ class Checker {
         return e.type == Type{type(e.args[0]).dtype, 1}
                    ? ""
                    : "fold_lanes gives a scalar of its operand's element type";
+      case Kind::dot: {
+        if (e.args.size() != 3) return "dot takes three operands";
+        const unsigned lanes = 4u * e.type.lanes;
+        const auto is = [&](ExprId x, DType t) {
+          return type(x).dtype == t && type(x).lanes == lanes;
+        };
+        return e.type.dtype == DType::i32 && type(e.args[2]) == e.type &&
+                       is(e.args[0], DType::u8) && is(e.args[1], DType::i8)
+                   ? ""
+                   : "dot takes u8 and i8 of four times its lanes, and i32 of its own";
+      }
     }
     return "its kind is unknown";
   }

@@ -193,6 +193,8 @@ LoopSpec read_loop(Reader& r, const te::Stage& s) {
     l.kind = LoopKind::unroll;
   else if (r.accept_word("vector"))
     l.kind = LoopKind::vector;
+  else if (r.accept_word("tensor"))
+    l.kind = LoopKind::tensor;
   return l;
 }
 

@@ -243,6 +243,7 @@ class KernelReader final : ExprReader {
     if (t.is_word("broadcast")) return broadcast();
     if (t.is_word("ramp")) return ramp();
     if (t.is_word("fold")) return fold();
+    if (t.is_word("dot")) return dot();
     if (r_.peek(1).is("[")) return load();
     const std::uint32_t n = var_number("an expression");
     return leaf(static_cast<std::uint32_t>(tir::Kind::var), suffix(k_.vars[n].type), n, 0, 0);
@@ -279,6 +280,14 @@ class KernelReader final : ExprReader {
     std::vector<ExprId> a = args(")");
     const tir::Type type = suffix({a.empty() ? DType::f32 : type_of(a[0]).dtype, 1});
     return add({.kind = tir::Kind::fold_lanes, .op = *op, .type = type, .args = std::move(a)});
+  }
+
+  ExprId dot() {
+    r_.take();
+    r_.expect("(", "before the operands");
+    std::vector<ExprId> a = args(")");
+    const tir::Type type = suffix(a.empty() ? tir::Type{DType::i32, 1} : type_of(a.back()));
+    return add({.kind = tir::Kind::dot, .type = type, .args = std::move(a)});
   }
 
   ExprId load() {

@@ -151,7 +151,7 @@ void put_compute(std::string& out, const te::Compute& c, std::string_view name,
 
 void put_schedule(std::string& out, const Schedule& s, const te::Compute& c,
                   std::string_view indent) {
-  static constexpr std::string_view kinds[] = {"", " parallel", " unroll", " vector"};
+  static constexpr std::string_view kinds[] = {"", " parallel", " unroll", " vector", " tensor"};
   static constexpr std::string_view places[] = {"output", "shared", "worker"};
   out += fmt::format("{}schedule {} {{\n", indent, quoted(s.family));
   for (std::size_t k = 0; k < s.stages.size(); ++k) {

@@ -13,8 +13,8 @@ namespace tenon::text {
 
 bool is_reserved(std::string_view word) {
   static constexpr std::string_view words[] = {
-      "bitcast", "broadcast", "by",  "cast", "else", "false", "fold", "for",
-      "if",      "inf",       "nan", "ramp", "step", "to",    "true", "yield"};
+      "bitcast", "broadcast", "by",  "cast", "dot",  "else", "false", "fold", "for",
+      "if",      "inf",       "nan", "ramp", "step", "to",   "true",  "yield"};
   return std::ranges::find(words, word) != std::end(words);
 }
 

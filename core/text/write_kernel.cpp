@@ -199,6 +199,9 @@ class KernelWriter final : ExprWriter {
         out_ += fmt::format("fold<{}>", name(e.op));
         call("", e.args);
         return suffix(e.type, e.args.empty() || tir::Type{type_of(e.args[0]).dtype, 1} != e.type);
+      case Kind::dot:
+        call("dot", e.args);
+        return suffix(e.type, e.args.empty() || type_of(e.args.back()) != e.type);
     }
   }
 

@@ -1,6 +1,6 @@
 // Golden tests of passes. A case is one file, tests/golden/<pass>/<case>.tir:
 //
-//   // run: simplify,dead-code
+//   // run: simplify,pack-weights(panel=32),dead-code
 //   tenon 1.0
 //   ...
 //   // ---- expect
@@ -105,6 +105,7 @@ std::string first_difference(const std::string& expect, const std::string& got) 
 
 class Context final : public PassContext {
  public:
+  explicit Context(OptionValues options) : options_(std::move(options)) {}
   const OptionValues& options() const override { return options_; }
   void report(Diag) override {}
   void count(std::string, std::int64_t) override {}
@@ -113,11 +114,21 @@ class Context final : public PassContext {
   OptionValues options_;
 };
 
+/// "pack-weights(panel=32)": takes what is in parentheses off.
+OptionValues options_of(std::string& name) {
+  const std::size_t open = name.find('('), equals = name.find('=', open);
+  if (open == std::string::npos || equals == std::string::npos || name.back() != ')') return {};
+  const OptionValue value{.key = name.substr(open + 1, equals - open - 1),
+                          .items = {name.substr(equals + 1, name.size() - equals - 2)}};
+  name.erase(open);
+  return {value};
+}
+
 Status run_with_session(Session& session, Module& m, const Names& names) {
-  for (const std::string& name : names) {
+  for (std::string name : names) {
+    Context context(options_of(name));
     auto pass = session.pass(name);
     if (!pass) return pass.status();
-    Context context;
     if (Status s = (*pass)->run(m, context); !s) return s;
     if (Status s = verify(m); !s) {
       Diags errors = std::move(s).take();
@@ -147,7 +158,11 @@ std::pair<int, int> run_all(const fs::path& dir, bool bless, const Names& only,
     if (!wanted(file, only)) continue;
     std::string why;
     auto c = split(file, text);
-    if (c && !std::ranges::count(c->passes, path.parent_path().filename().string()))
+    const std::string pass = path.parent_path().filename().string();
+    if (c && std::ranges::none_of(c->passes, [&](std::string name) {
+          options_of(name);
+          return name == pass;
+        }))
       c = Diag{.what = "the case does not run the pass whose folder it stands in"};
     if (!c) {
       why = shown(c.errors());

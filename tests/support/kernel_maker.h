@@ -61,7 +61,7 @@ class KernelMaker {
     return add(std::move(e));
   }
   E broadcast(E x, unsigned lanes) {
-    if (lanes == 1) return x;
+    if (lanes == type(x).lanes) return x;
     return add({.kind = tir::Kind::broadcast,
                 .type = {type(x).dtype, static_cast<std::uint16_t>(lanes)},
                 .args = {x}});
@@ -83,6 +83,10 @@ class KernelMaker {
   }
   E fold(ScalarOp o, E x) {
     return add({.kind = tir::Kind::fold_lanes, .op = o, .type = {type(x).dtype, 1}, .args = {x}});
+  }
+
+  E dot(E x, E y, E sum) {
+    return add({.kind = tir::Kind::dot, .type = type(sum), .args = {x, y, sum}});
   }
 
   void assign(std::uint32_t v, E value) {

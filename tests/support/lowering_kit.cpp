@@ -25,6 +25,12 @@ TargetFacts plain_facts(std::uint32_t bytes, std::uint32_t registers) {
   return {.id = "host", .with = "none", .vector_bytes = bytes, .vector_registers = registers};
 }
 
+TargetFacts facts_with_bytes() {
+  TargetFacts r = plain_facts();
+  r.features = "avx512vnni";
+  return r;
+}
+
 namespace {
 
 template <class T>
@@ -268,6 +274,7 @@ void judge(const std::vector<Case>& cases) {
   std::vector<TargetFacts> targets{native};
   for (std::uint32_t bytes : {16u, 32u, 64u})
     if (bytes != native.vector_bytes) targets.push_back(plain_facts(bytes, bytes == 64 ? 32 : 16));
+  if (!native.multiplies_bytes()) targets.push_back(facts_with_bytes());
   std::vector<std::vector<Lowered>> lowered;  // [case]: naive, then scheduled per target
   std::vector<tir::Kernel> to_compile;
   for (const Case& c : cases) {

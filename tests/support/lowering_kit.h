@@ -20,6 +20,9 @@ const LoweringInfo& te_lowering();
 /// A CPU with vectors of `bytes`; for what is only interpreted.
 TargetFacts plain_facts(std::uint32_t bytes = 64, std::uint32_t registers = 32);
 
+/// The same, with an instruction that multiplies bytes in groups.
+TargetFacts facts_with_bytes();
+
 struct Lowered {
   te::Compute compute;
   Schedule schedule;

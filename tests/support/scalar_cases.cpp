@@ -147,4 +147,41 @@ std::vector<ScalarCase> scalar_cases(std::initializer_list<unsigned> lanes) {
   return out;
 }
 
+tir::Kernel dot_kernel(unsigned lanes) {
+  KernelMaker m(fmt::format("k_dot_{}", lanes));
+  const auto x = m.input(DType::u8, 4 * count), y = m.input(DType::i8, 4 * count),
+             c = m.input(DType::i32, count), out = m.output(DType::i32, count);
+  m.for_chunk(lanes, [&](KernelMaker::E i) {
+    const auto at = m.op(ScalarOp::mul, {i, m.imm(4)});
+    const auto bytes = m.load(y, at, 4 * lanes);
+    const auto group = m.broadcast(m.load(x, at, 4), 4 * lanes);
+    const auto sum = m.dot(group, bytes, m.load(c, i, lanes));
+    m.store(out, i, m.dot(m.load(x, at, 4 * lanes), bytes, sum));
+  });
+  return m.done(count, lanes);
+}
+
+std::string dot_difference(unsigned lanes, KernelFn fn) {
+  std::mt19937_64 rng(1);
+  std::vector<std::uint8_t> x(4 * count);
+  std::vector<std::int8_t> y(4 * count);
+  std::vector<std::int32_t> c(count), want(count), got(count);
+  const auto byte = [&](std::size_t i) { return i % 3 ? rng() : i % 2 ? 0xffu : 0x80u; };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<std::uint8_t>(byte(i));
+    y[i] = static_cast<std::int8_t>(byte(i / 2));
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    c[i] = i % 5 ? static_cast<std::int32_t>(rng()) : i % 2 ? INT32_MAX : INT32_MIN;
+  void* expected[] = {x.data(), y.data(), c.data(), want.data()};
+  void* actual[] = {x.data(), y.data(), c.data(), got.data()};
+  if (std::string why = interpret(dot_kernel(lanes), expected, nullptr, 0, count); !why.empty())
+    return why;
+  if (fn(actual, nullptr, nullptr, 0, count) != 0) return "failed";
+  for (std::size_t i = 0; i < count; ++i)
+    if (want[i] != got[i])
+      return fmt::format("dot of {} lanes: element {} is {}, not {}", lanes, i, got[i], want[i]);
+  return "";
+}
+
 }  // namespace tenon::test

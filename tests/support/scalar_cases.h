@@ -24,6 +24,11 @@ tir::Kernel kernel_of(const ScalarCase& c);
 /// Runs the case both ways; the first difference, or "".
 std::string difference(const ScalarCase& c, KernelFn fn);
 
+/// tir::Kind::dot in `lanes` lanes: of vectors, and of a group of four for all lanes.
+tir::Kernel dot_kernel(unsigned lanes);
+/// Runs it both ways over edge values and random ones; the first difference, or "".
+std::string dot_difference(unsigned lanes, KernelFn fn);
+
 }  // namespace tenon::test
 
 #endif

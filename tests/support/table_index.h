@@ -85,8 +85,9 @@ inline TableIndex usual_index() {
          .destroys = {},
          .options = {},
          .run = run});
-  for (const char* id : {"simplify", "raise-ops", "fold-constants", "fold-batch-norm",
-                         "pack-channels", "pack-weights", "dead-code", "mark-views", "metadata"})
+  for (const char* id :
+       {"simplify", "raise-ops", "fold-constants", "fold-batch-norm", "integer-products",
+        "pack-channels", "pack-weights", "dead-code", "mark-views", "metadata"})
     t.add({.id = std::string("tenon.") + id,
            .doc = "d",
            .needs = {},

@@ -106,6 +106,23 @@ te::Compute panel_matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::in
   return b.take();
 }
 
+te::Compute byte_matmul(std::int64_t m, std::int64_t n, std::int64_t groups, std::int64_t width,
+                        bool scaled) {
+  std::vector<TensorType> inputs{{DType::u8, Shape{m, 4 * groups}},
+                                 {DType::i8, Shape{n / width, groups, width, 4}}};
+  if (scaled) inputs.insert(inputs.end(), {{DType::i32, Shape{n}}, {DType::f32, Shape{n}}});
+  te::Builder b(inputs);
+  const T x = b.input(0), w = b.input(1);
+  b.output(b.stage("matmul", {m, n}, [&](Index i) {
+    const E sum = b.reduce(te::Fold::sum, {{"k", groups}, {"q", 4}}, [&](Index r) {
+      return b.cast(x({i[0], r[0] * 4 + r[1]}), DType::i32) *
+             b.cast(w({i[1] / width, r[0], i[1] % width, r[1]}), DType::i32);
+    });
+    return scaled ? b.cast(sum - b.input(2)({i[1]}), DType::f32) * b.input(3)({i[1]}) : sum;
+  }));
+  return b.take();
+}
+
 te::Compute matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                    bool transposed, DType t) {
   const auto shape = [&](std::int64_t x, std::int64_t y) {

@@ -39,6 +39,10 @@ te::Compute matmul(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t 
 /// The same of one product, over b in panels of `width` columns: [n/width, k, width], width divides
 /// n.
 te::Compute panel_matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t width);
+/// out[m,n], i32, of x u8 [m, 4 groups] and w i8 [n/width, groups, width, 4], width divides n; as
+/// f32, scaled and shifted by inputs [n], when asked for.
+te::Compute byte_matmul(std::int64_t m, std::int64_t n, std::int64_t groups, std::int64_t width,
+                        bool scaled = false);
 /// Window fold of x [n,c,h,w]: maximum or sum.
 te::Compute pool(const Conv& p, te::Fold fold);
 te::Compute softmax(const Shape& shape, std::size_t axis);

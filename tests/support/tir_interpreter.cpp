@@ -88,8 +88,12 @@ class Interpreter {
         return vars_[e.n];
       case tir::Kind::load:
         return load(e);
-      case tir::Kind::broadcast:
-        return Lanes(e.type.lanes, memo_[e.args[0]][0]);
+      case tir::Kind::broadcast: {
+        const Lanes& from = memo_[e.args[0]];
+        Lanes out;
+        for (std::size_t l = 0; l < e.type.lanes; ++l) out.push_back(from[l % from.size()]);
+        return out;
+      }
       case tir::Kind::ramp: {
         Lanes out;
         for (Lane l = 0; l < e.type.lanes; ++l)
@@ -109,6 +113,15 @@ class Interpreter {
       }
       case tir::Kind::fold_lanes:
         return fold(e);
+      case tir::Kind::dot: {
+        Lanes out = memo_[e.args[2]];
+        for (std::size_t l = 0; l < 4 * out.size(); ++l) {
+          const auto x = static_cast<std::uint8_t>(memo_[e.args[0]][l]);
+          const auto y = static_cast<std::int8_t>(memo_[e.args[1]][l]);
+          out[l / 4] = static_cast<std::uint32_t>(out[l / 4] + static_cast<Lane>(x * y));
+        }
+        return out;
+      }
     }
     return {};
   }

@@ -48,6 +48,25 @@ TEST_CASE(
       check(cases(), compiler, "-O2 -march=x86-64-v3 -Wl,-z,defs -nostdlib");
 }
 
+TEST_CASE("c: products in groups of four equal the interpreter's") {
+  const unsigned all[] = {1, 3, 16};
+  std::vector<tir::Kernel> kernels;
+  for (const unsigned lanes : all) kernels.push_back(dot_kernel(lanes));
+  const auto text = c_text(kernels);
+  REQUIRE(text);
+  const TempDir dir;
+  const auto file = dir.path() / "kernels.c";
+  write_file(file, text->data(), text->size());
+  for (const std::string& compiler : c_compilers()) {
+    const auto object = load_c(compiler, {file.string()}, "-O2 -Wall -Wextra -Werror -Wconversion");
+    for (const unsigned lanes : all) {
+      auto* fn = reinterpret_cast<KernelFn>(dlsym(object.get(), dot_kernel(lanes).symbol.c_str()));
+      REQUIRE(bool(fn));
+      CHECK(dot_difference(lanes, fn) == "");
+    }
+  }
+}
+
 TEST_CASE("c: what lowering should have expanded is refused, with the kernel's name") {
   for (const ScalarOp op : {ScalarOp::exp, ScalarOp::mod}) {
     KernelMaker m("k");

@@ -43,4 +43,14 @@ TEST_CASE(
   check_cases(cases, llvm_facts("x86-64"));
 }
 
+TEST_CASE("llvm: products in groups of four equal the interpreter's, with and without VNNI") {
+  for (const char* cpu : {"native", "x86-64-v4", "x86-64-v3", "x86-64"})
+    for (const unsigned lanes : {1u, 4u, 5u, 8u, 16u, 32u}) {
+      CAPTURE(cpu);
+      const TargetFacts facts = llvm_facts(cpu);
+      const auto compiled = NativeKernels::compile({dot_kernel(lanes)}, facts, 1);
+      if (runs_here(facts)) CHECK(dot_difference(lanes, compiled[dot_kernel(lanes).symbol]) == "");
+    }
+}
+
 }  // namespace tenon::test

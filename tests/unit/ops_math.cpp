@@ -401,3 +401,32 @@ TEST_CASE("packed_matmul is matmul over the columns that its panels hold") {
   CHECK(refused("packed_matmul", {f32({2, 3}), f32({2, 3, 0})}).find("2 panels of 0") !=
         std::string::npos);
 }
+
+TEST_CASE("packed_integer_matmul is matmul of i32 over the bytes that its panels hold") {
+  std::mt19937 rng(11);
+  const auto of = [](DType t, Shape s) { return TensorType(t, std::move(s)); };
+  using Ints = std::vector<std::int64_t>;
+  for (const auto& [shape, n, width] : std::vector<std::tuple<Shape, std::int64_t, std::int64_t>>{
+           {{3, 8}, 8, 4}, {{2, 3, 4}, 6, 6}, {{12}, 6, 2}, {{4, 0}, 3, 1}, {{0, 4}, 4, 2}}) {
+    const std::int64_t k = shape.back();
+    const Tensor a = test::small_integers(of(DType::u8, shape), rng),
+                 b = test::small_integers(of(DType::i8, {k, n}), rng);
+    const Tensor apart = apply("reshape", {b}, {{"shape", Ints{k / 4, 4, n / width, width}}})[0];
+    const Tensor panels = apply("transpose", {apart}, {{"perm", Ints{2, 0, 3, 1}}})[0];
+    const Tensor y = apply("packed_integer_matmul", {a, panels})[0];
+    const auto wide = [](const Tensor& t) { return apply("cast", {t}, {{"to", DType::i32}})[0]; };
+    const Tensor wanted = apply("matmul", {wide(a), wide(b)})[0];
+    CHECK(y.type == wanted.type);
+    CHECK(y.bytes == wanted.bytes);
+  }
+  const TensorType data = of(DType::u8, {2, 8}), panels = of(DType::i8, {3, 2, 16, 4});
+  CHECK(refused("packed_integer_matmul", {of(DType::i8, {2, 8}), panels}).find("u8 and i8") !=
+        std::string::npos);
+  CHECK(refused("packed_integer_matmul", {of(DType::u8, {2, 12}), panels}).find("[12] and 8") !=
+        std::string::npos);
+  CHECK(refused("packed_integer_matmul", {data, of(DType::i8, {3, 2, 16})}).find("need ranks") !=
+        std::string::npos);
+  CHECK(
+      refused("packed_integer_matmul", {data, of(DType::i8, {3, 2, 16, 3})}).find("groups of 4") !=
+      std::string::npos);
+}

@@ -222,6 +222,17 @@ tir::Kernel sample_kernel() {
                          {op(ScalarOp::shl, {DType::i32, 1},
                              {bits, add({.kind = Kind::imm, .type = {DType::i32, 1}, .i = 1})})});
   const ExprId index = op(ScalarOp::add, i64, {row, var(4)});
+  const auto byte = [&](DType t) {
+    return add({.kind = Kind::broadcast,
+                .type = {t, 8},
+                .args = {add({.kind = Kind::imm, .type = {t, 1}, .i = 7})}});
+  };
+  const ExprId pair = add({.kind = Kind::broadcast,
+                           .type = {DType::i32, 2},
+                           .args = {add({.kind = Kind::imm, .type = {DType::i32, 1}, .i = 9})}});
+  const ExprId products = add({.kind = Kind::dot,
+                               .type = {DType::i32, 2},
+                               .args = {byte(DType::u8), byte(DType::i8), pair}});
 
   const StmtId clear = stmt({.kind = StmtKind::assign, .target = 3, .value = zeros});
   const StmtId step = stmt({.kind = StmtKind::assign, .target = 3, .value = sum});
@@ -251,6 +262,7 @@ tir::Kernel sample_kernel() {
                             .body = {clear, step, branch, scratch, lonely}});
   k.body = {loop};
   (void)unused;
+  (void)products;
   return k;
 }
 

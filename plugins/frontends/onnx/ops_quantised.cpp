@@ -121,36 +121,8 @@ Term weight_zero(NodeImport& n, Steps& step, std::size_t i, std::size_t weights)
   return step.reshape(step.in(i), per);
 }
 
-/// Largest magnitude of q - zero.
-std::int64_t reach_of(Term q, Term zero) {
-  const Limits range = *limits_of(q.dtype());
-  return static_cast<std::int64_t>(is_zero(zero) ? std::max(-range.low, range.high)
-                                                 : range.high - range.low);
-}
-
-/// The product of integers, computed in f32: sums below 2^24 are exact there, in any order. Longer
-/// ones are taken apart.
 Term integer_product(Steps& step, Term a, Term a_zero, Term b, Term b_zero) {
-  const auto real = [&](Term q, Term zero) {
-    const Term x = step.cast(q, DType::f32);
-    return is_zero(zero) ? x : x - step.cast(zero, DType::f32);
-  };
-  const std::int64_t block = (1 << 24) / (reach_of(a, a_zero) * reach_of(b, b_zero));
-  const Term x = real(a, a_zero), y = real(b, b_zero);
-  if (!x.v || !y.v) return x;
-  const auto a_rank = static_cast<std::int64_t>(x.v.type().rank()),
-             b_rank = static_cast<std::int64_t>(y.v.type().rank());
-  const std::int64_t n = a_rank > 0 ? x.v.type().shape().back() : 1;
-  Term sum;
-  for (std::int64_t at = 0; at == 0 || at < n; at += block) {
-    const std::int64_t size = std::min(block, n - at);
-    const bool whole = size == n;
-    const Term left = whole ? x : step.slice(x, a_rank - 1, at, size),
-               right = whole ? y : step.slice(y, std::max<std::int64_t>(b_rank - 2, 0), at, size);
-    const Term part = step.cast(step("matmul", {left, right}), DType::i32);
-    sum = at == 0 ? part : sum + part;
-  }
-  return sum;
+  return step("matmul", {centred(step, a, a_zero), centred(step, b, b_zero)});
 }
 
 Outputs matmul_integer(NodeImport& n) {

@@ -29,6 +29,8 @@ struct StageFacts {
   unsigned element_bytes = 1;  ///< widest type that is computed with
   unsigned operations = 1;     ///< scalar operations per point of the reduction, or of the output
   bool transcendental = false;
+  int tensor = -1;  ///< reduction axis that an instruction takes whole (tensorise.h), or -1: the
+                    ///< axis then has one element, and loads of the reduction move by its groups
   std::int64_t reduction_volume() const {
     std::int64_t n = 1;
     for (std::size_t a = n_out; a < extent.size(); ++a) n *= extent[a] > 0 ? extent[a] : 1;

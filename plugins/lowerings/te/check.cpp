@@ -4,6 +4,7 @@
 
 #include "lowering.h"
 #include "math.h"
+#include "tensorise.h"
 
 namespace tenon::te_lowering {
 
@@ -16,7 +17,25 @@ Diag bad_schedule(const te::Stage& s, std::string what) {
       .fix = "see sdk/docs/errors/TN6203.md for the rules, or leave the schedule to the lowering"};
 }
 
-Status check_loops(const te::Stage& s, const StageSchedule& x) {
+Status check_tensor(const te::Compute& c, const te::Stage& s, const StageSchedule& x,
+                    std::uint32_t axis, std::int64_t step) {
+  const auto products = byte_products(c, s);
+  if (!products || products->axis != axis || step != tensor_steps)
+    return bad_schedule(s, "has a tensor loop over axis " + std::to_string(axis) + " in steps of " +
+                               std::to_string(step) +
+                               ": such a loop takes the 4 steps of a sum of products of u8 and i8 "
+                               "that lie side by side");
+  for (const LoopSpec& l : x.loops)
+    for (te::ExprId load : {products->x, products->y})
+      if (l.kind == LoopKind::vector && step_of(c, s, load, l.axis) != 0 &&
+          step_of(c, s, load, l.axis) != tensor_steps)
+        return bad_schedule(s,
+                            "has a tensor loop, and a vector loop along which the bytes that it "
+                            "multiplies do not lie in groups of 4 side by side");
+  return {};
+}
+
+Status check_loops(const te::Compute& c, const te::Stage& s, const StageSchedule& x) {
   const std::size_t n_out = s.axes.size(), n = n_out + s.reduce.size();
   bool parallel_over = false, in_reduction = false;
   std::vector<bool> complete(n, false), seen(n, false);
@@ -41,7 +60,11 @@ Status check_loops(const te::Stage& s, const StageSchedule& x) {
           s, "has the serial output loop " + std::to_string(i) + " inside a reduction loop");
     if (l.kind == LoopKind::vector && (++vectors > 1 || l.step > 64))
       return bad_schedule(s, "needs one vector loop of at most 64 lanes");
-    complete[l.axis] = l.step == 1 || l.kind == LoopKind::vector;
+    if (l.kind == LoopKind::tensor) {
+      if (seen[l.axis]) return bad_schedule(s, "has another loop over the axis of a tensor loop");
+      if (Status ok = check_tensor(c, s, x, l.axis, l.step); !ok) return ok;
+    }
+    complete[l.axis] = l.step == 1 || l.kind == LoopKind::vector || l.kind == LoopKind::tensor;
     seen[l.axis] = true;
   }
   for (std::size_t k = 0; k < n; ++k)
@@ -95,7 +118,7 @@ Status check_schedule(const te::Compute& c, const Schedule& s) {
     if (is_output != (x.place == Place::output))
       return bad_schedule(c.stages[i],
                           is_output ? "must have place output" : "has place output, but is none");
-    if (Status ok = check_loops(c.stages[i], x); !ok) return ok;
+    if (Status ok = check_loops(c, c.stages[i], x); !ok) return ok;
     if (x.place != Place::worker) continue;
     if (x.at_stage <= i || x.at_stage >= c.stages.size())
       return bad_schedule(

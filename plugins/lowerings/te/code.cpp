@@ -182,6 +182,13 @@ ExprId Code::update(ScalarOp op, DType result, std::vector<ExprId> args) {
       {.kind = tir::Kind::scalar, .op = op, .type = {result, lanes}, .args = std::move(args)});
 }
 
+ExprId Code::dot(ExprId x, ExprId y, ExprId sum) {
+  const unsigned lanes = 4u * type(sum).lanes;
+  return add({.kind = tir::Kind::dot,
+              .type = type(sum),
+              .args = {broadcast(x, lanes), broadcast(y, lanes), sum}});
+}
+
 ExprId Code::fold_lanes(ScalarOp op, ExprId e) {
   if (type(e).lanes == 1) return e;
   return add({.kind = tir::Kind::fold_lanes, .op = op, .type = {type(e).dtype, 1}, .args = {e}});

@@ -54,6 +54,9 @@ class Code {
   ExprId scalar(ScalarOp op, DType result, std::vector<ExprId> args);
   /// As scalar(), for operands that change where it stands (accumulators): neither named nor moved.
   ExprId update(ScalarOp op, DType result, std::vector<ExprId> args);
+  /// `sum` and the products of the bytes `x` and `y` in groups of four (tir::Kind::dot), as
+  /// update().
+  ExprId dot(ExprId x, ExprId y, ExprId sum);
   ExprId fold_lanes(ScalarOp op, ExprId e);
   /// `mask` may be tir::none. The result is named.
   ExprId load(BufferId b, ExprId index, unsigned lanes, std::int64_t stride, ExprId mask);

@@ -2,6 +2,7 @@
 
 #include "math.h"
 #include "tenon/diag.h"
+#include "tensorise.h"
 
 namespace tenon::te_lowering {
 
@@ -178,6 +179,28 @@ Eval::Place Eval::place(Frame& f, te::ExprId id, ExprId guard) {
   const ExprId v = eval(f, id, guard);
   if (code_.type(v).lanes > 1) return {};
   return {true, code_.lin_of(v), 0};
+}
+
+ExprId Eval::group(const te::Stage& s, te::ExprId load, const Point& p) {
+  Frame f{s, p, {}};
+  const te::Expr& e = c_.exprs[load];
+  const Memory& m = memory_[e.n];
+  Place at{true, {}, 0};
+  for (std::size_t d = 0; d < e.args.size(); ++d) {
+    const Place x = place(f, e.args[d], tir::none);
+    TENON_CHECK(x.ok);
+    at.base = add_scaled(at.base, add_scaled(x.base, m.base[d], -1), m.stride[d]);
+    at.lane += m.stride[d] * x.lane;
+  }
+  constexpr unsigned width = tensor_steps;
+  if (at.lane == 0) return code_.load(m.buffer, code_.linear(at.base), width, 1, tir::none);
+  TENON_CHECK(at.lane == width);  // check_schedule
+  ExprId mask = tir::none;
+  if (p.partial() && !m.slack)
+    mask =
+        code_.scalar(ScalarOp::lt, DType::boolean,
+                     {code_.ramp(code_.i64(0), 1, width * p.lanes), code_.i64(width * p.active)});
+  return code_.load(m.buffer, code_.linear(at.base), width * p.lanes, 1, mask);
 }
 
 ExprId Eval::load(Frame& f, const te::Expr& e, ExprId guard) {

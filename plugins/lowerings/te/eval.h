@@ -46,6 +46,9 @@ class Eval {
   /// The value of `e` (of stage `s`) at `p`: of p.lanes lanes, or of one when it is the same in
   /// all.
   ExprId value(const te::Stage& s, te::ExprId e, const Point& p);
+  /// The four bytes that `load` reads at `p` and beside it, in every lane (tensorise.h): of four
+  /// lanes for each of p.lanes, or of four when they are the same in all.
+  ExprId group(const te::Stage& s, te::ExprId load, const Point& p);
   /// Boolean vector: the lanes of `p` that are on.
   ExprId active_lanes(const Point& p);
   /// Index of an element, as linear form of its lane 0 and its stride in lanes.

@@ -6,6 +6,7 @@
 
 #include "math.h"
 #include "tenon/diag.h"
+#include "tensorise.h"
 #include "tiling.h"
 
 namespace tenon::te_lowering {
@@ -61,7 +62,8 @@ struct Nest::Active {
   std::vector<Guard> guards;  // of the steps of a window, where loops run over them
   bool has_reduction = false;
   const te::Expr* reduction = nullptr;
-  int vec = -1;  // axis of the vector loop
+  std::optional<ByteProducts> products;  // what a tensor loop takes
+  int vec = -1;                          // axis of the vector loop
   unsigned lanes = 1;
   std::vector<Point> points;            // of the register tile
   std::vector<std::vector<VarId>> acc;  // [slot][point]
@@ -119,6 +121,7 @@ void Nest::stage(std::uint32_t s, const std::vector<Range>& axes) {
       a.vec = static_cast<int>(a.loops[i].axis);
       a.lanes = static_cast<unsigned>(a.loops[i].step);
     }
+    if (a.loops[i].kind == LoopKind::tensor) a.products = byte_products(c_, st);
     if (a.has_reduction && a.loops[i].axis >= st.axes.size()) a.cut = std::min(a.cut, i);
   }
   const auto unrolled = [](LoopKind k) { return k == LoopKind::unroll || k == LoopKind::vector; };
@@ -402,7 +405,8 @@ bool Nest::unrolls_reduction(const Active& a) const {
   return !a.vec_is_reduction() && std::all_of(a.loops.begin() + static_cast<std::ptrdiff_t>(a.cut),
                                               a.loops.end(), [&](const LoopSpec& l) {
                                                 return l.axis < a.stage.axes.size() ||
-                                                       l.kind == LoopKind::unroll;
+                                                       l.kind == LoopKind::unroll ||
+                                                       l.kind == LoopKind::tensor;
                                               });
 }
 
@@ -507,6 +511,7 @@ void Nest::reduce(Active& a, std::size_t i, std::size_t slot) {
   while (i < a.loops.size() && a.loops[i].axis < a.stage.axes.size()) ++i;
   if (i == a.loops.size()) return accumulate(a, slot);
   const LoopSpec& l = a.loops[i];
+  if (l.kind == LoopKind::tensor) return reduce(a, i + 1, slot);
   const Range whole = a.axes[l.axis];
   for (const Segment& g : segments(a, i)) {
     Range& r = a.axes[l.axis];
@@ -551,7 +556,10 @@ void Nest::accumulate(Active& a, std::size_t slot) {
     const VarId acc = a.acc[slot][k];
     ExprId sum = tir::none;
     const unsigned lanes = code_.type(code_.var(acc)).lanes;
-    if (fused) {
+    if (a.products) {
+      sum = code_.dot(eval_.group(a.stage, a.products->x, p),
+                      eval_.group(a.stage, a.products->y, p), code_.var(acc));
+    } else if (fused) {
       // A factor that is known to be zero is padding, which adds nothing, whatever the other holds.
       const auto factor = [&](std::size_t n) { return eval_.value(a.stage, body.args[n], p); };
       const auto is_zero = [&](ExprId e) {

@@ -5,6 +5,7 @@
 #include "access.h"
 #include "lowering.h"
 #include "rows.h"
+#include "tensorise.h"
 #include "tiling.h"
 
 namespace tenon::te_lowering {
@@ -93,7 +94,7 @@ Choice instead_of_folds(const te::Compute& c, const StageFacts& f, const Tiling&
 }
 
 Choice choose(const te::Compute& c, const StageFacts& f, const TargetFacts& target) {
-  if (!f.reduction) return {};
+  if (!f.reduction || f.tensor >= 0) return {};
   const Tiling t = tiling_of(f, target);
   if (t.vec < 0) return {};
   if (t.vec >= static_cast<int>(f.n_out)) return instead_of_folds(c, f, t);
@@ -109,7 +110,7 @@ te::Compute pack_operands(const te::Compute& c, const TargetFacts& target, const
   std::uint64_t work = 0;
   std::vector<StageFacts> facts;
   for (const te::Stage& s : c.stages) {
-    facts.push_back(facts_of(c, s));
+    facts.push_back(facts_for(c, s, target));
     work = checked_add(work, work_of(c, s)).value_or(UINT64_MAX);
   }
   if (work < static_cast<std::uint64_t>(options.parallel_work)) return c;

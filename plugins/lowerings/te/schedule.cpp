@@ -17,6 +17,7 @@
 
 #include "lowering.h"
 #include "rows.h"
+#include "tensorise.h"
 #include "tiling.h"
 
 namespace tenon::te_lowering {
@@ -39,7 +40,7 @@ class Scheduler {
   Scheduler(const te::Compute& c, const TargetFacts& target, const Options& options)
       : c_(c), target_(target), options_(options) {
     for (const te::Stage& s : c.stages) {
-      facts_.push_back(facts_of(c, s));
+      facts_.push_back(options.naive ? facts_of(c, s) : facts_for(c, s, target));
       work_ = checked_add(work_, work_of(c, s)).value_or(UINT64_MAX);
     }
   }
@@ -241,7 +242,7 @@ class Scheduler {
     double rows = 0, others = 0;  // bytes, rows in those of the others
     for (const Access& x : f.loads) {
       if (!x.in_reduction) continue;
-      double bytes = f.element_bytes;
+      double bytes = bits(c_.dtype_of(x.tensor)) / 8;
       for (std::int64_t extent : c_.shape_of(x.tensor)) bytes *= static_cast<double>(extent);
       if (x.step[row] == 0)
         others += bytes;

@@ -24,8 +24,9 @@ std::int64_t divisor_of(const te::Compute& c, const te::Stage& s, std::uint32_t 
   return found > 1 && found < extent && extent % found == 0 ? found : 0;
 }
 
-/// Neighbours in memory stay one axis unless whole vectors of them remain.
-constexpr std::int64_t least_of_last = 64;
+/// Neighbours in memory stay one axis unless whole vectors of them remain: one for the tile of a
+/// reduction, several where each is only moved.
+std::int64_t least_of_last(const te::Stage& s) { return s.reduce.empty() ? 64 : 16; }
 
 te::Stage split_axis(te::Builder& b, const te::Compute& c, const te::Stage& s, std::uint32_t axis,
                      std::int64_t k) {
@@ -73,7 +74,7 @@ bool split_one(te::Compute& c) {
     for (std::uint32_t a = 0; a < s.axes.size(); ++a) {
       const std::int64_t k = divisor_of(c, s, a);
       const bool last = a + 1 == s.axes.size();
-      if (k == 0 || (last && k < least_of_last) || is_loaded(c, n)) continue;
+      if (k == 0 || (last && k < least_of_last(s)) || is_loaded(c, n)) continue;
       te::Builder b(c.inputs);
       te::Compute r = c;
       std::vector<te::ExprId> map(c.exprs.size(), te::none);

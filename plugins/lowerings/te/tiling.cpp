@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensorise.h"
+
 namespace tenon::te_lowering {
 
 namespace {
@@ -310,7 +312,10 @@ std::vector<LoopSpec> tile_loops(const StageFacts& f, const Tiling& t) {
   }
   const bool folds = t.vec >= static_cast<int>(f.n_out);
   for (std::uint32_t a = static_cast<std::uint32_t>(f.n_out); a < f.extent.size(); ++a)
-    if (static_cast<int>(a) != t.vec) r.push_back({a, 1, kind[a]});
+    if (static_cast<int>(a) == f.tensor)
+      r.push_back({a, tensor_steps, LoopKind::tensor});
+    else if (static_cast<int>(a) != t.vec)
+      r.push_back({a, 1, kind[a]});
   if (folds) {
     const auto v = static_cast<std::uint32_t>(t.vec);
     if (f.extent[v] > t.slots * t.lanes) r.push_back({v, t.slots * t.lanes, LoopKind::serial});

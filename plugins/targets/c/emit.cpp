@@ -119,7 +119,7 @@ class KernelPrinter {
     const std::vector<tir::ExprId> order = variables_.needed(roots);
     for (tir::ExprId e : order) uses_[e] = 0;
     const auto use = [&](tir::ExprId a, unsigned lanes) {
-      uses_[a] += k_.exprs[a].type.lanes == 1 ? lanes : 1;
+      uses_[a] += std::max(1u, lanes / k_.exprs[a].type.lanes);
     };
     for (tir::ExprId e : order)
       for (tir::ExprId a : k_.exprs[e].args) use(a, k_.exprs[e].type.lanes);
@@ -172,7 +172,9 @@ class KernelPrinter {
       case tir::Kind::var:
         return lane_name(vars_[e.n], e.type.lanes, l);
       case tir::Kind::broadcast:
-        return texts_[e.args[0]][0];
+        return texts_[e.args[0]][l % k_.exprs[e.args[0]].type.lanes];
+      case tir::Kind::dot:
+        return dot(e, l);
       case tir::Kind::ramp:
         return ramp(id, l);
       case tir::Kind::load:
@@ -180,6 +182,16 @@ class KernelPrinter {
       default:
         return scalar(id, l);
     }
+  }
+
+  /// The four products fit an int; only what they are added to may wrap.
+  std::string dot(const tir::Expr& e, unsigned l) {
+    const Texts &x = texts_[e.args[0]], &y = texts_[e.args[1]];
+    std::string products;
+    for (unsigned j = 4 * l; j < 4 * l + 4; ++j)
+      products += fmt::format("{}{} * {}", j == 4 * l ? "" : " + ", x[j], y[j]);
+    const std::string pair[] = {texts_[e.args[2]][l], "(" + products + ")"};
+    return ops_.print(ScalarOp::add, DType::i32, DType::i32, pair);
   }
 
   std::string ramp(tir::ExprId id, unsigned l) {

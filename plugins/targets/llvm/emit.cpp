@@ -17,7 +17,8 @@ CpuTraits traits_of(const TargetFacts& f) {
   return {.sse41 = f.has("sse4.1"),
           .fma = f.has("fma"),
           .f16c = f.has("f16c"),
-          .wide = f.has("avx512f") && f.vector_bytes >= 64};
+          .wide = f.has("avx512f") && f.vector_bytes >= 64,
+          .vnni = f.multiplies_bytes() && f.has("avx512vl")};
 }
 
 /// "+avx,+avx2". The CPU is always plain x86-64, so that only what the facts list can be used.
@@ -174,8 +175,7 @@ class KernelEmitter {
                          std::max<std::int64_t>(e.i, 1),
                          e.args.size() > 1 ? memo_[e.args[1]] : nullptr);
       case tir::Kind::broadcast:
-        return e.type.lanes == 1 ? memo_[e.args[0]]
-                                 : b_.CreateVectorSplat(e.type.lanes, memo_[e.args[0]]);
+        return broadcast(e);
       case tir::Kind::ramp:
         return ramp(e);
       case tir::Kind::scalar: {
@@ -185,8 +185,20 @@ class KernelEmitter {
       }
       case tir::Kind::fold_lanes:
         return fold(e);
+      case tir::Kind::dot:
+        return ops_.dot(memo_[e.args[0]], memo_[e.args[1]], memo_[e.args[2]]);
     }
     TENON_BUG("unknown kind of expression");
+  }
+
+  V broadcast(const tir::Expr& e) {
+    const V part = memo_[e.args[0]];
+    const unsigned lanes = k_.exprs[e.args[0]].type.lanes;
+    if (lanes == e.type.lanes) return part;
+    if (lanes == 1) return b_.CreateVectorSplat(e.type.lanes, part);
+    llvm::SmallVector<int, 64> which(e.type.lanes);
+    for (unsigned l = 0; l < e.type.lanes; ++l) which[l] = static_cast<int>(l % lanes);
+    return b_.CreateShuffleVector(part, which);
   }
 
   V ramp(const tir::Expr& e) {

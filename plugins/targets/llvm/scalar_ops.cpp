@@ -170,6 +170,31 @@ llvm::Value* ScalarOps::ldexp_by_doubles(V a, V b) {
   return b_.CreateSelect(b_.CreateFCmpUNO(b, b), b, r);
 }
 
+llvm::Value* ScalarOps::dot(V a, V b, V sum) {
+  auto* given = llvm::dyn_cast<llvm::FixedVectorType>(sum->getType());
+  const unsigned lanes = given ? given->getNumElements() : 1;
+  const auto instruction = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                           : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                           : lanes == 4 ? llvm::Intrinsic::x86_avx512_vpdpbusd_128
+                                        : llvm::Intrinsic::not_intrinsic;
+  if (cpu_.vnni && instruction != llvm::Intrinsic::not_intrinsic)
+    return b_.CreateIntrinsic(
+        instruction, {},
+        {sum, b_.CreateBitCast(a, sum->getType()), b_.CreateBitCast(b, sum->getType())});
+  for (int j = 0; j < 4; ++j) {
+    const auto part = [&](V v) -> V {
+      if (!given) return b_.CreateExtractElement(v, static_cast<std::uint64_t>(j));
+      llvm::SmallVector<int, 16> which(lanes);
+      for (unsigned l = 0; l < lanes; ++l) which[l] = static_cast<int>(4 * l) + j;
+      return b_.CreateShuffleVector(v, which);
+    };
+    V product = b_.CreateMul(b_.CreateZExt(part(a), sum->getType()),
+                             b_.CreateSExt(part(b), sum->getType()));
+    sum = b_.CreateAdd(sum, product);
+  }
+  return sum;
+}
+
 llvm::Value* ScalarOps::int_binary(ScalarOp op, bool is_signed, V a, V b) {
   const auto pick = [&](llvm::CmpInst::Predicate p) {
     return b_.CreateSelect(b_.CreateICmp(p, a, b), a, b);

@@ -15,6 +15,7 @@ namespace tenon::llvm_target {
 struct CpuTraits {
   bool sse41 = false, fma = false, f16c = false;
   bool wide = false;  ///< AVX-512, and vectors of 64 bytes may be used
+  bool vnni = false;  ///< AVX-512 VNNI, likewise
 };
 
 class ScalarOps {
@@ -24,6 +25,8 @@ class ScalarOps {
   /// `op` of `args`, whose types are `from` (the type of the last operand: a select's condition
   /// comes first).
   llvm::Value* emit(ScalarOp op, tir::Type from, tir::Type to, std::span<llvm::Value* const> args);
+  /// `sum` and the products of `a` (u8) and `b` (i8) in groups of four, as tir::Kind::dot.
+  llvm::Value* dot(llvm::Value* a, llvm::Value* b, llvm::Value* sum);
   /// A scalar constant.
   llvm::Value* constant(DType t, double f, std::int64_t i);
 

@@ -38,12 +38,14 @@ enum class Kind : std::uint8_t {
   imm,        // scalar constant `f` or `i`
   var,        // variable `n`
   load,       // buffer `n`; args: index [, mask]. See below
-  broadcast,  // args[0], a scalar, in every lane
+  broadcast,  // args[0], again and again: its lanes divide those of the result
   ramp,       // args[0] + lane * `i`; integer
   scalar,  // `op`, lane by lane, of operands with equal lanes. No transcendentals: lowering expands
            // them
   fold_lanes,  // `op` in {add, mul, min, max}: of n lanes, the last n / 2 are folded onto the first
                // n / 2 lane by lane (of odd n the one between waits), until one is left; scalar
+  dot,  // i32, of n lanes: lane l is args[2] plus the products of args[0] (u8) and args[1] (i8), of
+        // 4 n lanes each, at lanes 4 l to 4 l + 3; the sum wraps
 };
 /// load: index counts elements of the buffer.
 ///  - scalar index, lanes 1: one element. Scalar index, lanes L: elements index + lane * `i` (`i` =

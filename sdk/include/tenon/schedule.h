@@ -19,6 +19,8 @@ enum class LoopKind : std::uint8_t {
   parallel,  ///< part of the kernel's parallel range; such loops come first
   unroll,    ///< unrolled by lowering
   vector,    ///< `step` lanes at once; the innermost loop of its axis
+  tensor,    ///< `step` steps of the reduction by one instruction. Of 4 steps of a sum of products
+             ///< i32(u8) * i32(i8), whose bytes lie side by side: one multiplies the four and adds
 };
 
 struct LoopSpec {

@@ -32,6 +32,8 @@ struct TargetFacts {
     }
     return false;
   }
+  /// Whether it has an instruction for tir::Kind::dot in its widest vectors.
+  bool multiplies_bytes() const { return has("avx512vnni") && vector_bytes >= 64; }
 };
 
 using ObjectBytes = std::vector<std::byte>;
