@@ -20,7 +20,7 @@ struct FoldOptions {
   static constexpr auto fields() {
     return std::tuple{
         Field{"max_growth", &FoldOptions::max_growth,
-              "leave a node alone when its results exceed its operands by more than this"},
+              "leave a node alone when its results exceed four times its operands by more than this"},
         Field{"max_work",
               &FoldOptions::max_work,
               "leave a node alone when evaluating it visits more points than this",
@@ -97,7 +97,9 @@ class Folding {
       if (!r.type.is_static()) return;
       out = checked_add(out, bytes_of(r.type)).value_or(UINT64_MAX);
     }
-    if (out > in && out - in > options_.max_growth.n) return;
+    // Eight bits that become 32 are what a run would otherwise convert again and again.
+    const std::uint64_t most = checked_mul(in, std::uint64_t{4}).value_or(UINT64_MAX);
+    if (out > most && out - most > options_.max_growth.n) return;
     const auto compute = compute_of(m_, n);
     if (!compute || evaluation_work(*compute) > static_cast<std::uint64_t>(options_.max_work))
       return;

@@ -2,6 +2,7 @@
 #include <array>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -54,9 +55,13 @@ enum class Role {
 
 /// What does not make infinities or NaN of the zeros in channels that only fill a block: those are
 /// multiplied by weights that are zero.
-constexpr std::array keeps_finite{
-    "add",        "sub",        "mul",     "max",  "min",  "relu",         "clip",     "neg", "abs",
-    "leaky_relu", "hard_swish", "sigmoid", "tanh", "gelu", "hard_sigmoid", "identity", "erf"};
+constexpr std::array keeps_finite{"add",     "sub",        "mul",         "max",  "min",   "relu",
+                                  "clip",    "neg",        "abs",         "cast", "round", "floor",
+                                  "sigmoid", "leaky_relu", "hard_swish",  "tanh", "gelu",  "ceil",
+                                  "erf",     "identity",   "hard_sigmoid"};
+/// What is computed on the way between convolutions that are quantised, and theirs.
+constexpr std::array element_types{DType::f32, DType::i32, DType::i8, DType::u8};
+bool is_packable(DType t) { return std::ranges::find(element_types, t) != element_types.end(); }
 
 /// Which ops can be over blocks of channels, and what that costs. Costs are in scalar operations of
 /// a core that is fully busy.
@@ -78,7 +83,8 @@ class Layout {
     if (n.operands.empty() || !n.operands[0].type().is_static()) return Role::none;
     if (def.fusion == FusionKind::elementwise || def.fusion == FusionKind::broadcast)
       return pointwise(n) ? Role::pointwise : Role::none;
-    if (!activation(n.operands[0].type())) return Role::none;
+    if (!activation(n.operands[0].type()) || n.results[0].type.dtype != DType::f32)
+      return Role::none;
     const bool same_channels = channels(n.operands[0].type()) == channels(n.results[0].type);
     if (def.name == "max_pool" || def.name == "avg_pool")
       return n.attrs.get<Ints>("kernel")->size() == 2 ? Role::pool : Role::none;
@@ -128,7 +134,7 @@ class Layout {
 
  private:
   bool activation(const TensorType& t) const {
-    if (t.rank() != 4 || !t.is_static() || t.dtype != DType::f32) return false;
+    if (t.rank() != 4 || !t.is_static() || !is_packable(t.dtype)) return false;
     for (const Dim& d : t.dims)
       if (d.value() == 0) return false;
     return fits(t.dims[1].value());
@@ -150,7 +156,7 @@ class Layout {
 
   Role convolution(const Node& n) const {
     const TensorType &x = n.operands[0].type(), &w = n.operands[1].type();
-    if (!x.is_static() || !is_constant(n.operands[1]) ||
+    if (!x.is_static() || x.dtype != DType::f32 || !is_constant(n.operands[1]) ||
         (n.operands.size() == 3 && !is_constant(n.operands[2])))
       return Role::none;
     const std::int64_t groups = n.attrs.get_or("groups", std::int64_t{1});
@@ -163,12 +169,17 @@ class Layout {
 
   bool pointwise(const Node& n) const {
     const Shape out = n.results[0].type.shape();
-    if (!whole(n) && std::ranges::find(keeps_finite, ops_[n.op].name) == keeps_finite.end())
-      return false;
+    if (!whole(n) && !stays_finite(n)) return false;
     return std::ranges::all_of(n.operands, [&](Value v) {
       const TensorType& t = v.type();
-      return t.is_static() && t.rank() <= 4 && (t.dtype == DType::f32 || is_constant(v));
+      return t.is_static() && t.rank() <= 4 && (is_packable(t.dtype) || is_constant(v));
     });
+  }
+  bool stays_finite(const Node& n) const {
+    const std::string& name = ops_[n.op].name;
+    if (std::ranges::find(keeps_finite, name) != keeps_finite.end()) return true;
+    const auto divisor = name == "div" ? number_of(n.operands[1]) : std::nullopt;
+    return divisor && std::isnormal(*divisor);
   }
 
   Costs convolution_costs(const Node& n, Role role) const {
