@@ -19,8 +19,9 @@ struct FoldOptions {
   std::int64_t max_work = 1 << 30;  // about a second
   static constexpr auto fields() {
     return std::tuple{
-        Field{"max_growth", &FoldOptions::max_growth,
-              "leave a node alone when its results exceed four times its operands by more than this"},
+        Field{
+            "max_growth", &FoldOptions::max_growth,
+            "leave a node alone when its results exceed four times its operands by more than this"},
         Field{"max_work",
               &FoldOptions::max_work,
               "leave a node alone when evaluating it visits more points than this",

@@ -147,31 +147,45 @@ class Grouper {
   // bytes are read, and the wide ones are nowhere stored. So does what only moves its rows: the
   // anchor reads them where they are. An attention reads columns as well as rows.
   bool waits(const Node& n) const {
-    if (is_broadcast_later(n)) return true;
+    if (meets_others(n)) return true;
     const Node* user = only_user(n);
     if (!user || !fusable(*user) || kind(*user) != FusionKind::anchor) return false;
     return moves_rows(n) || (n.op == transpose_ && user->op == attention_) ||
            (kind(n) == FusionKind::elementwise && n.operands.size() == 1 &&
             bits(n.results[0].type.dtype) > bits(n.operands[0].type().dtype));
   }
-  // A chain of maps that ends in fewer elements than those it meets: whoever makes those takes it
-  // in, with what both are made into.
-  bool is_broadcast_later(const Node& n) const {
-    constexpr int longest = 8;
+  // A chain of maps that ends where it meets more elements than it has, or as many that an anchor
+  // makes: whoever makes those takes it in, with what both are made into.
+  bool meets_others(const Node& n) const {
     const Node* last = &n;
     for (int i = 0; i < longest && is_map(kind(*last)); ++i) {
       const Node* next = only_user(*last);
       if (!next || !fusable(*next) || !is_pointwise(kind(*next))) return false;
       const auto& dims = next->results[0].type.dims;
+      const bool fewer = last->results[0].type.dims != dims;
       const auto meets = [&](Value v) {
-        return v.node != last && here(v.node) && fusable(*v.node) && v.type().dims == dims &&
-               only_user(*v.node) == next;
+        return v.node != last && v.type().dims == dims && feeds(v, *next) &&
+               (fewer || made_by_anchor(*v.node));
       };
-      if (last->results[0].type.dims != dims && std::ranges::any_of(next->operands, meets))
-        return true;
+      if (std::ranges::any_of(next->operands, meets)) return true;
       last = next;
     }
     return false;
+  }
+  bool feeds(Value v, const Node& user) const {
+    return here(v.node) && fusable(*v.node) && only_user(*v.node) == &user;
+  }
+  // An anchor, or what its group grows into.
+  bool made_by_anchor(const Node& n) const {
+    const Node* last = &n;
+    for (int i = 0; i < longest && is_pointwise(kind(*last)); ++i) {
+      const auto& dims = last->results[0].type.dims;
+      const auto from = std::ranges::find_if(
+          last->operands, [&](Value v) { return v.type().dims == dims && feeds(v, *last); });
+      if (from == last->operands.end()) return false;
+      last = from->node;
+    }
+    return kind(*last) == FusionKind::anchor;
   }
   void absorb_waiting(std::vector<const Node*>& g, const Node& anchor) {
     for (Value v : anchor.operands)
@@ -182,6 +196,8 @@ class Grouper {
     g.push_back(n);
     known_[n].group = static_cast<std::uint32_t>(groups_.size());
   }
+
+  static constexpr int longest = 24;  // chain that is looked at: a scale, its inverse, a few more
 
   const Module& m_;
   const Uses& uses_;

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "passes/constants.h"
+#include "passes/quantised.h"
 #include "tenon/op.h"
 #include "tenon/pass.h"
 #include "tenon/rewrite.h"
@@ -26,32 +27,11 @@ constexpr std::int64_t exact_in_f32 = 1 << 24;
 /// Columns of a panel: one vector, so that what a tile reads of a panel lies side by side.
 constexpr std::int64_t panel = 16;
 
-/// An i32 value that is `q` less `zero`: q of u8 or i8, of the same shape.
-struct Bytes {
-  Value q;
-  Value zero;              ///< i32; none where it is 0
-  std::int64_t reach = 0;  ///< the largest magnitude that the difference can have
-};
-
-struct Range {
-  std::int64_t low, high;
-};
-
-/// What the i32 value `v` is a cast of, when that has eight bits.
-std::optional<Value> narrow(OpId cast, Value v) {
-  if (v.node->op != cast || v.type().dtype != DType::i32) return std::nullopt;
-  const Value from = v.node->operands[0];
-  const DType t = from.type().dtype;
-  return t == DType::u8 || t == DType::i8 ? std::optional(from) : std::nullopt;
-}
-Range range_of(Value v) { return v.type().dtype == DType::u8 ? Range{0, 255} : Range{-128, 127}; }
-
 class Products {
  public:
   Products(const Module& m, const Function& f, bool in_groups)
       : ops_(m.ops()),
-        cast_(ops_.at("cast")),
-        sub_(ops_.at("sub")),
+        quantised_(ops_),
         matmul_(ops_.at("matmul")),
         convs_{ops_.at("conv1d"), ops_.at("conv2d"), ops_.at("conv3d")},
         constants_(constants_of(m, f)),
@@ -60,28 +40,15 @@ class Products {
   std::vector<Value> rewritten(Builder& b, const Node& n) const {
     const bool product = n.op == matmul_;
     if (!product && std::ranges::find(convs_, n.op) == convs_.end()) return {};
-    const auto x = bytes_of(n.operands[0]), y = bytes_of(n.operands[1]);
+    const auto x = quantised_.centred(n.operands[0]), y = quantised_.centred(n.operands[1]);
     if (!x || !y) return {};
     if (product && in_groups_ && is_in_groups(*x, *y)) return {grouped(b, n, *x, *y)};
     return product ? product_of_reals(b, n, *x, *y) : convolution_of_reals(b, n, *x, *y);
   }
 
  private:
-  std::optional<Bytes> bytes_of(Value v) const {
-    if (const auto q = narrow(cast_, v)) {
-      const Range r = range_of(*q);
-      return Bytes{*q, {}, std::max(-r.low, r.high)};
-    }
-    if (v.node->op != sub_) return std::nullopt;
-    const Value from = v.node->operands[0], zero = v.node->operands[1];
-    const auto q = narrow(cast_, from), z = narrow(cast_, zero);
-    if (!q || !z || from.type() != v.type()) return std::nullopt;
-    const Range r = range_of(*q), s = range_of(*z);
-    return Bytes{*q, zero, std::max(r.high - s.low, s.high - r.low)};
-  }
-
   /// Whether `y` is a constant matrix whose products with `x` the instruction does.
-  bool is_in_groups(const Bytes& x, const Bytes& y) const {
+  bool is_in_groups(const Centred& x, const Centred& y) const {
     const TensorType &a = x.q.type(), &w = y.q.type();
     if (a.dtype != DType::u8 || w.dtype != DType::i8 || y.zero.node || a.rank() == 0 ||
         w.rank() != 2 || !constants_.contains(y.q.id()))
@@ -95,7 +62,7 @@ class Products {
   }
 
   // (q - z) w = q w - z (sum of each column of w)
-  static Value grouped(Builder& b, const Node& n, const Bytes& x, const Bytes& y) {
+  static Value grouped(Builder& b, const Node& n, const Centred& x, const Centred& y) {
     using Ints = std::vector<std::int64_t>;
     const std::int64_t rows = y.q.type().dims[0].value(), columns = y.q.type().dims[1].value();
     const Value apart =
@@ -111,7 +78,7 @@ class Products {
     return b.make("sub", {times_panels(x.q, ""), zeros}, {}, n.loc, n.results[0].name);
   }
 
-  static Value real(Builder& b, const Bytes& x, const Loc& loc) {
+  static Value real(Builder& b, const Centred& x, const Loc& loc) {
     const Value q = b.make("cast", {x.q}, {{"to", DType::f32}}, loc);
     if (!x.zero.node) return q;
     return b.make("sub", {q, b.make("cast", {x.zero}, {{"to", DType::f32}}, loc)}, {}, loc);
@@ -121,8 +88,8 @@ class Products {
   }
 
   /// Sums that are too long for f32 are taken apart.
-  static std::vector<Value> product_of_reals(Builder& b, const Node& n, const Bytes& x,
-                                             const Bytes& y) {
+  static std::vector<Value> product_of_reals(Builder& b, const Node& n, const Centred& x,
+                                             const Centred& y) {
     const Value left = real(b, x, n.loc), right = real(b, y, n.loc);
     const auto row = static_cast<std::int64_t>(left.type().rank()) - 1,
                column =
@@ -148,8 +115,8 @@ class Products {
     return {sum};
   }
 
-  static std::vector<Value> convolution_of_reals(Builder& b, const Node& n, const Bytes& x,
-                                                 const Bytes& y) {
+  static std::vector<Value> convolution_of_reals(Builder& b, const Node& n, const Centred& x,
+                                                 const Centred& y) {
     std::int64_t most = exact_in_f32 / (x.reach * y.reach);
     for (std::size_t d = 1; d < y.q.type().rank(); ++d) {
       const std::int64_t extent = y.q.type().dims[d].value();
@@ -167,7 +134,8 @@ class Products {
   }
 
   const OpTable& ops_;
-  OpId cast_, sub_, matmul_;
+  Quantised quantised_;
+  OpId matmul_;
   std::array<OpId, 3> convs_;
   std::unordered_set<ValueId> constants_;
   bool in_groups_;

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "passes/constants.h"
+#include "passes/quantised.h"
 #include "tenon/op.h"
 #include "tenon/pass.h"
 #include "tenon/rewrite.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct PackOptions {
   std::int64_t block = 0, boundary = 75;
+  bool bytes = false;
   static constexpr auto fields() {
     return std::tuple{Field{"block",
                             &PackOptions::block,
@@ -26,7 +28,10 @@ struct PackOptions {
                       Field{"boundary",
                             &PackOptions::boundary,
                             "cost of packing or unpacking an element, in scalar operations at peak",
-                            {.min = 0, .max = 1000000}}};
+                            {.min = 0, .max = 1000000}},
+                      Field{"bytes", &PackOptions::bytes,
+                            "convolutions of dequantised bytes in integers, whether or not the "
+                            "target has an instruction for them"}};
   }
 };
 
@@ -43,6 +48,7 @@ double elements_of(const TensorType& t) {
 enum class Role {
   none,       // stays as it is
   dense,      // a convolution over packed data
+  bytes,      // the same of quantised data and weights, by an instruction of the target
   plain,      // a convolution that reads data of few channels as they are
   depthwise,  // a convolution without a mix of channels
   pointwise,
@@ -67,13 +73,17 @@ bool is_packable(DType t) { return std::ranges::find(element_types, t) != elemen
 /// a core that is fully busy.
 class Layout {
  public:
-  Layout(const Module& m, const Function& f, std::int64_t block, std::int64_t boundary)
+  Layout(const Module& m, const Function& f, std::int64_t block, std::int64_t boundary,
+         bool multiplies_bytes)
       : ops_(m.ops()),
+        quantised_(m.ops()),
+        multiplies_bytes_(multiplies_bytes),
         block_(block),
         boundary_(static_cast<double>(boundary)),
         constants_(constants_of(m, f)) {}
 
   bool is_constant(Value v) const { return constants_.contains(v.id()); }
+  const Quantised& quantised() const { return quantised_; }
 
   Role role(const Node& n) const {
     if (n.results.size() != 1 || is_constant({&n, 0}) || !activation(n.results[0].type))
@@ -114,6 +124,7 @@ class Layout {
     const double waste = filled(channels(out));
     switch (role) {
       case Role::dense:
+      case Role::bytes:
       case Role::plain:
       case Role::depthwise:
         return convolution_costs(n, role);
@@ -161,10 +172,29 @@ class Layout {
       return Role::none;
     const std::int64_t groups = n.attrs.get_or("groups", std::int64_t{1});
     const std::int64_t in = channels(x), out = w.dims[0].value();
-    if (groups == 1 && fits(in)) return Role::dense;
+    if (groups == 1 && fits(in)) return multiplies_bytes(n) ? Role::bytes : Role::dense;
     if (groups == 1) return in < block_ ? Role::plain : Role::none;
     if (groups == in && groups == out) return Role::depthwise;
     return in / groups % block_ == 0 && out / groups % block_ == 0 ? Role::dense : Role::none;
+  }
+
+  /// Whether data and weights are dequantised bytes, of one scale, and a scale per channel: the
+  /// sums are then integers, scaled afterwards.
+  bool multiplies_bytes(const Node& n) const {
+    if (!multiplies_bytes_ || block_ % 4 != 0) return false;
+    const auto x = quantised_.dequantised(n.operands[0]), w = quantised_.dequantised(n.operands[1]);
+    if (!x || !w || x->of.q.type().dtype != DType::u8 || w->of.q.type().dtype != DType::i8 ||
+        w->of.zero.node || !is_one(x->scale) || (x->of.zero.node && !is_one(x->of.zero)))
+      return false;
+    const Ints& pads = *n.attrs.get<Ints>("pads");
+    const bool padded = std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; });
+    if (padded && x->of.zero.node && !quantised_.number(x->of.zero)) return false;
+    const Shape scale = w->scale.type().shape();
+    return is_one(w->scale) || scale == Shape{w->of.q.type().dims[0].value(), 1, 1, 1};
+  }
+  static bool is_one(Value v) {
+    return v.type().is_static() &&
+           std::ranges::all_of(v.type().dims, [](const Dim& d) { return d.value() == 1; });
   }
 
   bool pointwise(const Node& n) const {
@@ -199,10 +229,13 @@ class Layout {
       return {flop / (used * (strided ? 0.2 : 0.42)), flop * waste / (strided ? 0.33 : 0.7)};
     if (role == Role::plain) return {flop / (used * 0.62), flop * waste / 0.75};
     const double rate = point ? (strided ? 0.6 : 0.93) : strided ? 0.65 : 0.8;
-    return {flop / (used * rate), flop * waste * filled(channels(n.operands[0].type())) / 0.94};
+    const double peak = role == Role::bytes ? 3 : 0.94;
+    return {flop / (used * rate), flop * waste * filled(channels(n.operands[0].type())) / peak};
   }
 
   const OpTable& ops_;
+  Quantised quantised_;
+  bool multiplies_bytes_;
   std::int64_t block_;
   double boundary_;
   std::unordered_set<ValueId> constants_;
@@ -344,6 +377,7 @@ class Packer {
   Value over_blocks(Builder& b, const Node& n, Role role) {
     if (role == Role::dense || role == Role::plain || role == Role::depthwise)
       return convolution(b, n, role);
+    if (role == Role::bytes) return convolution_of_bytes(b, n);
     const std::int64_t c = Layout::channels(n.results[0].type);
     std::vector<Value> in;
     for (Value v : n.operands)
@@ -386,10 +420,7 @@ class Packer {
     return b.make("pack", {v}, {{"axis", axis}, {"block", layout_.block()}}, v.node->loc, v.name());
   }
   Value packed(Builder& b, Value v) {
-    const Node& n = *v.node;
-    if (b.module().ops()[n.op].name == "unpack" && *n.attrs.get<std::int64_t>("axis") == 1 &&
-        n.operands[0].type().dims.back().value() == layout_.block())
-      return n.operands[0];
+    if (const auto blocks = from_blocks(b, v)) return *blocks;
     const auto it = packed_.find(v.id());
     if (it != packed_.end()) return it->second;
     return packed_[v.id()] = pack(b, v, 1);
@@ -432,6 +463,54 @@ class Packer {
     return b.make("packed_conv2d", in, a, n.loc, n.results[0].name);
   }
 
+  /// What `v` is unpacked from.
+  std::optional<Value> from_blocks(Builder& b, Value v) const {
+    const Node& n = *v.node;
+    const bool ours = b.module().ops()[n.op].name == "unpack" &&
+                      *n.attrs.get<std::int64_t>("axis") == 1 &&
+                      n.operands[0].type().dims.back().value() == layout_.block();
+    return ours ? std::optional(n.operands[0]) : std::nullopt;
+  }
+
+  // s (q - z) * t w + bias = (q * w - z (sum of w)) (s t) + bias, by channel
+  Value convolution_of_bytes(Builder& b, const Node& n) {
+    const auto in_blocks = from_blocks(b, n.operands[0]);
+    const auto x = layout_.quantised().dequantised(in_blocks.value_or(n.operands[0])),
+               w = layout_.quantised().dequantised(n.operands[1]);
+    TENON_CHECK(x && w);
+    const std::int64_t block = layout_.block(), channels = w->of.q.type().dims[0].value();
+    const auto per_channel = [&](Value v) {
+      if (elements(v.type()) == 1) return b.make("reshape", {v}, {{"shape", Ints{}}}, n.loc);
+      return broadcast(b, b.make("reshape", {v}, {{"shape", Ints{channels, 1, 1}}}, n.loc),
+                       channels);
+    };
+    Value panels = pack(b, pack(b, w->of.q, 1), 0);
+    Ints shape = panels.type().shape();
+    shape[4] = block / 4;
+    shape.insert(shape.begin() + 5, 4);
+    panels = b.make("reshape", {panels}, {{"shape", shape}}, n.loc);
+    panels = b.make("transpose", {panels}, {{"perm", Ints{0, 1, 2, 3, 4, 6, 5}}}, n.loc);
+    Attrs a{{"strides", *n.attrs.get<Ints>("strides")},
+            {"pads", *n.attrs.get<Ints>("pads")},
+            {"dilations", *n.attrs.get<Ints>("dilations")}};
+    Value zeros;
+    if (x->of.zero.node) {
+      if (const auto z = layout_.quantised().number(x->of.zero)) a.set("pad", *z);
+      const Value wide = b.make("cast", {w->of.q}, {{"to", DType::i32}}, n.loc);
+      const Value sums =
+          b.make("reduce_sum", {wide}, {{"axes", Ints{1, 2, 3}}, {"keepdims", false}}, n.loc);
+      zeros = b.make("mul", {per_channel(x->of.zero), per_channel(sums)}, {}, n.loc);
+    }
+    const Value scale = b.make("mul", {per_channel(x->scale), per_channel(w->scale)}, {}, n.loc);
+    const Value q = in_blocks ? x->of.q : packed(b, x->of.q);
+    Value y = b.make("packed_integer_conv2d", {q, panels}, a, n.loc);
+    if (zeros.node) y = b.make("sub", {y, zeros}, {}, n.loc);
+    y = b.make("mul", {b.make("cast", {y}, {{"to", DType::f32}}, n.loc), scale}, {}, n.loc,
+               n.operands.size() == 3 ? "" : n.results[0].name);
+    if (n.operands.size() < 3) return y;
+    return b.make("add", {y, per_channel(n.operands[2])}, {}, n.loc, n.results[0].name);
+  }
+
   const Layout& layout_;
   std::unordered_map<ValueId, Role> chosen_;
   std::unordered_map<ValueId, Value> packed_;
@@ -445,21 +524,23 @@ std::int64_t block_of(const PackOptions& options, const TargetFacts* target) {
 
 /// Before: %1 = conv2d(%0, w)  %2 = relu(%1)
 /// After:  %3 = packed_conv2d(pack(%0), pack(w))  %4 = relu(%3)  %2 = unpack(%4)
+///     or  %3 = mul(cast<f32>(packed_integer_conv2d(pack(q), w)), scales), of bytes q
 /// Laws: pack is a bijection onto the elements below the size, its filling is zero, and ops that
 /// act on every channel alike, or mix whole blocks, commute with it; a filled channel of a weight
 /// is zero, so what stands in a filled channel of data (finite: see keeps_finite) does not matter.
 /// Which ops change is the cheapest choice of all, counting what packs and unpacks at the borders
-/// cost.
+/// cost. Sums of products of bytes are exact; what they are scaled by is rounded once.
 /// Cost: one cut of a graph with a few vertices per op that could be over blocks.
 /// Not here: the packs of weights (fold-constants).
 Status run(Module& m, PassContext& ctx) {
   const auto options = read_options<PackOptions>(ctx.options());
   const std::int64_t block = block_of(options, ctx.target());
+  const bool multiplies_bytes = options.bytes || (ctx.target() && ctx.target()->multiplies_bytes());
   std::int64_t changed = 0;
   if (block > 0)
     for (Function& f : m.functions) {
       if (!f.body.entry || f.attrs.get_or("primitive", false)) continue;
-      const Layout layout(m, f, block, options.boundary);
+      const Layout layout(m, f, block, options.boundary, multiplies_bytes);
       auto chosen = choose(f, layout);
       if (chosen.empty()) continue;
       changed += static_cast<std::int64_t>(chosen.size());

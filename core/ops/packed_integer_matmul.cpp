@@ -4,8 +4,6 @@ namespace tenon::ops {
 
 namespace {
 
-constexpr std::int64_t group = 4;  // bytes of the inner axis that lie side by side
-
 Result<Types> packed_integer_matmul_type(const OpContext& c) {
   const TensorType &x = c.operands[0], &w = c.operands[1];
   if (x.dtype != DType::u8 || w.dtype != DType::i8)
@@ -15,11 +13,11 @@ Result<Types> packed_integer_matmul_type(const OpContext& c) {
   if (x.rank() == 0 || w.rank() != 4)
     return c.error(
         fmt::format("operands {} and {}, need ranks 1 or more and 4", to_string(x), to_string(w)));
-  if (!w.is_static() || !(w.dims[3] == Dim(group)) || w.dims[2].value() < 1)
+  if (!w.is_static() || !(w.dims[3] == Dim(byte_group)) || w.dims[2].value() < 1)
     return c.error(
-        fmt::format("panels {}, need columns in groups of {} rows", to_string(w), group));
+        fmt::format("panels {}, need columns in groups of {} rows", to_string(w), byte_group));
   const auto inner = checked_mul(static_cast<std::uint64_t>(w.dims[1].value()),
-                                 static_cast<std::uint64_t>(group)),
+                                 static_cast<std::uint64_t>(byte_group)),
              columns = checked_mul(static_cast<std::uint64_t>(w.dims[0].value()),
                                    static_cast<std::uint64_t>(w.dims[2].value()));
   if (!columns || *columns > INT64_MAX || !inner || *inner > INT64_MAX)
@@ -38,9 +36,9 @@ Status packed_integer_matmul_compute(const OpContext& c, te::Builder& b) {
   T x = b.input(0), w = b.input(1);
   const std::int64_t groups = w.shape()[1], width = w.shape()[2];
   b.output(b.stage("out", (*type)[0].shape(), [&](auto i) {
-    return b.reduce(te::Fold::sum, {{"k", groups}, {"q", group}}, [&](auto r) {
+    return b.reduce(te::Fold::sum, {{"k", groups}, {"q", byte_group}}, [&](auto r) {
       std::vector<E> left(i.begin(), i.end() - 1);
-      left.push_back(r[0] * group + r[1]);
+      left.push_back(r[0] * byte_group + r[1]);
       return b.cast(x(left), DType::i32) *
              b.cast(w({i.back() / width, r[0], i.back() % width, r[1]}), DType::i32);
     });

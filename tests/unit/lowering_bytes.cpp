@@ -7,6 +7,7 @@
 #include "tenon/text.h"
 #include "tests/support/lowering_kit.h"
 #include "tests/support/te_cases.h"
+#include "tests/support/tensors.h"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -39,6 +40,27 @@ TEST_CASE("lowering: products of bytes, over shapes that fit no vector and no ti
     add(4, width, 3, width, true);
     add(6, 3 * width, 4, width, false);
   }
+  judge(cases);
+}
+
+TEST_CASE("lowering: convolutions of bytes over blocks of channels, padded and not") {
+  std::vector<Case> cases;
+  for (const std::int64_t k : {1, 3})
+    for (const std::int64_t stride : {1, 2})
+      for (const std::int64_t out : {5, 16}) {
+        auto c = compute_for("packed_integer_conv2d",
+                             {TensorType(DType::u8, Shape{1, 2, 7, 9, 8}),
+                              TensorType(DType::i8, Shape{3, 2, k, k, 2, out, 4})},
+                             {{"strides", std::vector<std::int64_t>{stride, stride}},
+                              {"pads", std::vector<std::int64_t>(4, k / 2)},
+                              {"pad", std::int64_t{77}}});
+        REQUIRE(c);
+        CHECK(is_tensorised(*c, facts_with_bytes()));
+        cases.push_back({.name = fmt::format("window {} stride {} to blocks of {}", k, stride, out),
+                         .compute = *c,
+                         .low = -128,
+                         .high = 255});
+      }
   judge(cases);
 }
 

@@ -140,6 +140,59 @@ TEST_CASE("packed_conv2d is conv2d between pack and unpack") {
   CHECK(refused({1, 2, 2, 5, 4}, {3, 2, 3, 1, 4, 4}).find("window of 3") != std::string::npos);
 }
 
+TEST_CASE("packed_integer_conv2d is conv2d of i32 between pack and unpack") {
+  struct Packed {
+    std::int64_t block, c, o, pad;
+    Ints strides, pads, dilations;
+  };
+  const Packed cases[] = {{4, 4, 8, 0, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+                          {8, 16, 8, 3, {2, 1}, {1, 1, 1, 1}, {1, 1}},
+                          {4, 7, 5, 200, {1, 1}, {1, 0, 2, 1}, {1, 2}}};
+  std::mt19937 rng(19);
+  const auto packed = [](const Tensor& t, std::int64_t axis, std::int64_t block) {
+    return apply("pack", {t}, {{"axis", axis}, {"block", block}})[0];
+  };
+  const auto wide = [](const Tensor& t) { return apply("cast", {t}, {{"to", DType::i32}})[0]; };
+  for (const Packed& k : cases) {
+    CAPTURE(k.c);
+    const Tensor x = small_integers(TensorType(DType::u8, Shape{2, k.c, 6, 7}), rng),
+                 w = small_integers(TensorType(DType::i8, Shape{k.o, k.c, 3, 2}), rng);
+    const Ints& p = k.pads;
+    const Tensor padded = apply("pad", {x},
+                                {{"pads", Ints{0, 0, p[0], p[1], 0, 0, p[2], p[3]}},
+                                 {"value", static_cast<double>(k.pad)}})[0];
+    Attrs attrs{{"strides", k.strides}, {"dilations", k.dilations}};
+    const Tensor expected = apply("conv2d", {wide(padded), wide(w)}, attrs)[0];
+    attrs.set("pads", k.pads);
+    attrs.set("pad", k.pad);
+    Tensor panels = packed(packed(w, 1, k.block), 0, k.block);
+    Shape shape = panels.type.shape();
+    shape[4] = k.block / 4;
+    shape.insert(shape.begin() + 5, 4);
+    panels = apply("reshape", {panels}, {{"shape", shape}})[0];
+    panels = apply("transpose", {panels}, {{"perm", Ints{0, 1, 2, 3, 4, 6, 5}}})[0];
+    const Tensor y = apply("packed_integer_conv2d", {packed(x, 1, k.block), panels}, attrs)[0];
+    CHECK(apply("unpack", {y}, {{"axis", std::int64_t{1}}, {"size", k.o}})[0].bytes ==
+          expected.bytes);
+  }
+  const auto refused = [](Shape x, Shape w, Attrs attrs = {}, DType t = DType::u8) {
+    auto r = test::types_of("packed_integer_conv2d", {TensorType(t, x), TensorType(DType::i8, w)},
+                            attrs);
+    return r ? std::string() : r.errors()[0].what;
+  };
+  CHECK(refused({1, 2, 5, 5, 8}, {3, 2, 1, 1, 2, 16, 4}) == "");
+  CHECK(refused({1, 2, 5, 5, 8}, {3, 2, 1, 1, 2, 16, 4}, {}, DType::i8).find("u8 and i8") !=
+        std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 8}, {3, 2, 1, 1, 2, 16}).find("ranks 5 and 7") != std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 8}, {3, 2, 1, 1, 2, 16, 3}).find("groups of 4") != std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 8}, {3, 3, 1, 1, 2, 16, 4}).find("does not fit") != std::string::npos);
+  CHECK(refused({1, 2, 5, 5, 8}, {3, 2, 1, 1, 1, 16, 4}).find("does not fit") != std::string::npos);
+  CHECK(refused({1, 2, 2, 5, 8}, {3, 2, 3, 1, 2, 16, 4}).find("window of 3") != std::string::npos);
+  CHECK(
+      refused({1, 2, 5, 5, 8}, {3, 2, 1, 1, 2, 16, 4}, {{"pad", std::int64_t{256}}}).find("256") !=
+      std::string::npos);
+}
+
 TEST_CASE("conv1d and conv3d are conv2d with an axis less or more") {
   std::mt19937 rng(5);
   Tensor x = f32({2, 3, 9}, rng), w = f32({4, 3, 3}, rng);

@@ -107,6 +107,94 @@ class RandomNetwork {
   std::vector<Value> values_;
 };
 
+/// Convolutions of quantised data, some of them of quantised weights. All scales are powers of two
+/// and all numbers are small integers times those, so that every sum is exact.
+class QuantisedNetwork {
+ public:
+  explicit QuantisedNetwork(unsigned seed) : m_(builtin_ops()), rng_(seed) {
+    m_.functions.push_back({.name = "main"});
+  }
+
+  Module run() {
+    Builder b(m_, m_.functions[0]);
+    Value x = b.params(
+        {{TensorType(DType::f32, Shape{1 + below(2), 3 + 5 * below(2), 7, 6}), 0, "x"}})[0];
+    Value last;
+    for (int k = 0; k < 4; ++k) {
+      x = quantised(b, x, below(4) > 0 ? DType::u8 : DType::i8);
+      Value y = convolution(b, x);
+      if (last.node && last.type() == y.type()) y = b.make("add", {y, last});
+      if (below(2)) y = b.make("relu", {y});
+      last = x = y;
+    }
+    Function& f = m_.functions[0];
+    f.body.nodes = b.take();
+    f.body.results = {x};
+    f.result_names = {"y"};
+    return std::move(m_);
+  }
+
+ private:
+  std::int64_t below(unsigned n) { return static_cast<std::int64_t>(rng_() % n); }
+  Value number(Builder& b, DType t, double v) {
+    return b.make("cast", {b.make("full", {}, {{"shape", Ints{}}, {"value", v}})}, {{"to", t}});
+  }
+  Value constant(Builder& b, DType t, const Shape& s) {
+    const Tensor c = test::small_integers(TensorType(t, s), rng_);
+    return b.constant(make_constant(c.type, c.bytes));
+  }
+  Value dequantised(Builder& b, Value q, Value zero, Value scale) {
+    Value whole = b.make("cast", {q}, {{"to", DType::i32}});
+    if (zero.node) {
+      // Widened as a constant, or as part of the graph.
+      const Tensor z = test::tensor<std::int32_t>({}, {static_cast<std::int32_t>(below(9))});
+      zero = below(2) ? b.make("cast", {zero}, {{"to", DType::i32}})
+                      : b.constant(make_constant(z.type, z.bytes));
+      whole = b.make("sub", {whole, zero});
+    }
+    return b.make("mul", {b.make("cast", {whole}, {{"to", DType::f32}}), scale});
+  }
+  Value quantised(Builder& b, Value x, DType t) {
+    const Value scale = number(b, DType::f32, below(2) ? 2 : 0.5);
+    Value q = b.make("round", {b.make("div", {x, scale})});
+    q = b.make("clip", {q}, {{"min", t == DType::u8 ? 0.0 : -128.0}, {"max", 31.0}});
+    q = b.make("cast", {q}, {{"to", t}});
+    Value zero;
+    if (below(3) > 0) zero = b.constant(scalar_byte(t));
+    return dequantised(b, q, zero, scale);
+  }
+  Constant scalar_byte(DType t) {
+    const std::byte z{static_cast<unsigned char>(below(100))};
+    return make_constant(TensorType(t, Shape{}), std::vector{z});
+  }
+  Value convolution(Builder& b, Value x) {
+    const std::int64_t c = x.type().shape()[1], k = 1 + 2 * below(2), o = 4 * (1 + below(4));
+    const bool depthwise = below(4) == 0;
+    const std::int64_t out = depthwise ? c : o;
+    const Shape shape{out, depthwise ? 1 : c, k, k};
+    Value w = constant(b, DType::i8, shape);
+    const Tensor scales = test::tensor<float>({out, 1, 1, 1}, powers(out));
+    w = dequantised(b, w, {},
+                    below(2) ? number(b, DType::f32, 0.25)
+                             : b.constant(make_constant(scales.type, scales.bytes)));
+    std::vector<Value> in{x, w};
+    if (below(2)) in.push_back(constant(b, DType::f32, {out}));
+    return b.make("conv2d", in,
+                  {{"groups", depthwise ? c : 1},
+                   {"strides", Ints{1 + below(2), 1 + below(2)}},
+                   {"pads", Ints{k / 2, k / 2, k / 2, k / 2}},
+                   {"dilations", Ints{1, 1}}});
+  }
+  std::vector<float> powers(std::int64_t n) {
+    std::vector<float> v;
+    for (std::int64_t i = 0; i < n; ++i) v.push_back(below(2) ? 0.5f : 1.0f);
+    return v;
+  }
+
+  Module m_;
+  std::mt19937 rng_;
+};
+
 /// Largest difference, in parts of the largest element of `a`.
 double difference(const Tensor& a, const Tensor& b) {
   double most = 1, apart = 0;
@@ -164,4 +252,35 @@ TEST_CASE("pack-channels: random networks mean the same before and after") {
   CHECK(left > 0);
   CHECK(unpacks > 0);
   CHECK(unpacks < packed);  // most cancel
+}
+
+TEST_CASE("pack-channels: quantised networks mean the same, to the last bit, with integer sums") {
+  const Registration passes = test::registration_of("tenon-passes.so");
+  const auto pack =
+      std::ranges::find(passes.passes, std::string("tenon.pack-channels"), &PassInfo::id);
+  REQUIRE(pack != passes.passes.end());
+  std::size_t convolutions = 0, of_bytes = 0, packs = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    Module m = QuantisedNetwork(seed).run();
+    REQUIRE(verify(m));
+    std::mt19937 rng(seed);
+    const std::vector<Tensor> in{test::small_integers(m.main()->param(0).type(), rng)};
+    const auto before = evaluate(m, *m.main(), in);
+    REQUIRE(before);
+    convolutions += count(m, "conv2d");
+    REQUIRE(run_pass(m, *pack,
+                     {{.key = "block", .items = {"4"}},
+                      {.key = "boundary", .items = {seed % 3 ? "0" : "20"}},
+                      {.key = "bytes", .items = {"true"}}}));
+    REQUIRE(verify(m));
+    const auto after = evaluate(m, *m.main(), in);
+    REQUIRE(after);
+    REQUIRE((*after)[0].type == (*before)[0].type);
+    REQUIRE(difference((*before)[0], (*after)[0]) == 0);
+    of_bytes += count(m, "packed_integer_conv2d");
+    packs += count(m, "pack");
+  }
+  MESSAGE(convolutions << " convolutions: " << of_bytes << " of bytes; " << packs << " packs");
+  CHECK(of_bytes > convolutions / 5);
 }

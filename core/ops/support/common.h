@@ -29,6 +29,10 @@ bool boolean_type(DType t);
 /// An error unless the element type of operand k is in the set.
 Status accept(const OpContext& c, TypeSet set, std::size_t k = 0);
 
+/// Bytes of the inner axis of integer products that lie side by side in a packed weight: what
+/// instructions take at once (tir::Kind::dot).
+inline constexpr std::int64_t byte_group = 4;
+
 // ---- shapes ----
 std::string text(const std::vector<Dim>& dims);
 /// `axis` in [-rank, rank) as an axis in [0, rank).

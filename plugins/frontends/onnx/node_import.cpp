@@ -108,8 +108,12 @@ Result<Value> NodeImport::op(std::string_view name, std::vector<Value> operands,
   auto made = b.add(*id, operands, std::move(attrs), loc);
   if (!made) return fail(made.errors()[0].what, made.errors()[0].fix);
   const Value v = (*made)[0];
-  const bool small = elements(v.type()).value_or(UINT64_MAX) <= small_elements;
-  if (!small || !std::ranges::all_of(operands, [](Value x) { return constant_of(x) != nullptr; }))
+  const std::uint64_t count = elements(v.type()).value_or(UINT64_MAX);
+  // Weights of eight bits stay what they are: passes may compute with the bytes.
+  const bool quantised =
+      name == "cast" && count > 1 && !operands.empty() && bits(operands[0].type().dtype) == 8;
+  if (count > small_elements || quantised ||
+      !std::ranges::all_of(operands, [](Value x) { return constant_of(x) != nullptr; }))
     return v;
   std::vector<Constant> data;
   for (Value x : operands) data.push_back(constant_of(x));

@@ -10,6 +10,7 @@
 
 #include "access.h"
 #include "lowering.h"
+#include "tensorise.h"
 #include "tiling.h"
 
 namespace tenon::te_lowering {
@@ -88,8 +89,8 @@ te::Compute peel_padding(const te::Compute& c, const TargetFacts& target, const 
   const te::Stage &pad = c.stages[0], &anchor = c.stages[1];
   const te::Expr& value = c.exprs[pad.value];
   if (!te::is_guarded_load(c, value) || c.exprs[value.args[2]].kind != te::Kind::imm) return c;
-  const StageFacts f = facts_of(c, anchor);
-  if (!f.reduction) return c;
+  const StageFacts f = facts_for(c, anchor, target);
+  if (!f.reduction || f.tensor >= 0) return c;  // an instruction takes no bytes one by one
   const std::vector<bool> guarded = guarded_axes(c, pad);
   const bool small = f.reduction_volume() <= largest_window;
   if (!small && !is_bordered(c, guarded, anchor, f, options)) return c;

@@ -23,6 +23,14 @@ double load_cost(std::int64_t step, double lanes) {
   return step == irregular ? 1.5 * lanes : 1.2 * lanes;
 }
 
+/// Whether lanes may run along `v`: those of an instruction that takes groups of bytes need them
+/// side by side, or all the same.
+bool may_spread(const StageFacts& f, int v) {
+  return f.tensor < 0 || std::ranges::all_of(f.loads, [&](const Access& a) {
+           return !a.in_reduction || a.step[v] == 0 || a.step[v] == 1;
+         });
+}
+
 void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
   const std::int64_t lanes =
       std::min<std::int64_t>(64, target.vector_bytes / std::max(1u, f.element_bytes));
@@ -32,7 +40,7 @@ void choose_vector(const StageFacts& f, const TargetFacts& target, Tiling& t) {
   for (int v = static_cast<int>(f.extent.size()) - 1; v >= 0; --v) {
     const bool folds = v >= static_cast<int>(f.n_out);
     if (folds && (!f.reduction || f.reduction->dtype == DType::boolean)) continue;
-    if (f.extent[v] <= 1) continue;
+    if (f.extent[v] <= 1 || !may_spread(f, v)) continue;
     const double cost = vector_cost(f, v, lanes) * (folds ? 1.05 : 1);
     if (cost < best) best = cost, t.vec = v, t.lanes = lanes;
   }
