@@ -63,7 +63,7 @@ def paths(names, work):
         sys.exit(f"{sys.argv[0]}: no models: set TENON_SHARED")
     gen = pathlib.Path(work) / "gen"
     if any(MODELS[m][0].startswith("gen/") for m in names):
-        gen.mkdir()
+        gen.mkdir(exist_ok=True)
         subprocess.run(["/usr/bin/python3", SHARED / "peer/gen_models.py", gen], check=True, capture_output=True)
     return {m: gen / MODELS[m][0][4:] if MODELS[m][0].startswith("gen/") else SHARED / "models" / MODELS[m][0] for m in names}
 

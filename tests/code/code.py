@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the kernels of whole models look like as machine code. Usage: code.py <tenon> <work folder> <check>
 
-loops   no innermost loop computes element by element, no micro-kernel keeps a vector on the stack; for AVX-512 and for AVX2
+loops   no innermost loop computes element by element, no micro-kernel keeps a vector on the stack; for AVX-512 and for AVX2;
+        products of quantised models multiply bytes in groups
 cpus    code for a CPU uses the registers and instructions of that CPU, and says that it needs them
 
 Needs TENON_SHARED (default ../shared); without it the small network of the repository is looked at instead.
@@ -17,6 +18,8 @@ import models
 
 NAMED = ["mobilenetv2", "resnet50_rand", "squeezenet_rand", "ultraface_rfb_320", "yunet_n_320", "fastestdet", "blazeface_front_128",
          "minilm_l6_seq128", "mnist_cntk", "mlp_784_b32"]
+# Of which the products are of bytes, where the CPU has an instruction for them.
+QUANTISED, WITH_BYTES, OF_BYTES = ["minilm_l6_dynquant_seq128", "mobilenetv2_qdq"], "cascadelake", "vpdpbusd"
 bad = []
 
 
@@ -33,11 +36,11 @@ def compile_for(cpu, name, model, shapes):
     return out
 
 
-def subjects():
+def subjects(names=NAMED):
     """(name, file, shapes) of what is compiled."""
     if not SHARED.is_dir():
         return [("small", ROOT / "sdk/examples/small_cnn.tir", [])]
-    return [(n, f, models.options(models.MODELS[n][1], "--shape")) for n, f in models.paths(NAMED, WORK).items()]
+    return [(n, f, models.options(models.MODELS[n][1], "--shape")) for n, f in models.paths(names, WORK).items()]
 
 
 # ---- disassembly
@@ -86,7 +89,7 @@ TO_STACK = re.compile(r"^[XYZ]MMWORD PTR \[rsp[^\]]*\],[xyz]mm")  # rbp is a reg
 # A spill is a value of the loop that is put on the stack. What the loop only fetches from there is invariant: weights of a window, say,
 # that are more than there are registers; that costs the load that it would cost anyway. Longer bodies than this are no loops over a
 # reduction but windows whose steps are all unrolled (depthwise convolutions), or rows: a quarter of their instructions may spill.
-MICRO_KERNEL, REST = {"x86-64-v4": 64, "x86-64-v3": 48}, 0.25
+MICRO_KERNEL, REST = {"x86-64-v4": 64, WITH_BYTES: 64, "x86-64-v3": 48}, 0.25
 
 
 def faults_of_loop(body, cpu):
@@ -102,13 +105,18 @@ def faults_of_loop(body, cpu):
 
 def loops():
     seen = 0
-    for name, model, shapes in subjects():
-        for cpu in ("x86-64-v4", "x86-64-v3"):
-            for kernel, code in functions(compile_for(cpu, name, model, shapes)).items():
-                for body in innermost_loops(code):
-                    seen += 1
-                    for fault in faults_of_loop(body, cpu):
-                        bad.append(f"{name} for {cpu}: {kernel}: loop at {body[0].at:x} of {len(body)} instructions {fault}")
+    cases = [(s, cpu) for s in subjects() for cpu in ("x86-64-v4", "x86-64-v3")]
+    cases += [(s, WITH_BYTES) for s in subjects(QUANTISED)]
+    for (name, model, shapes), cpu in cases:
+        of_bytes = 0
+        for kernel, code in functions(compile_for(cpu, name, model, shapes)).items():
+            for body in innermost_loops(code):
+                seen += 1
+                of_bytes += any(i.name == OF_BYTES for i in body)
+                for fault in faults_of_loop(body, cpu):
+                    bad.append(f"{name} for {cpu}: {kernel}: loop at {body[0].at:x} of {len(body)} instructions {fault}")
+        if name in QUANTISED:
+            expect(of_bytes > 3, f"{name} for {cpu}: {of_bytes} loops with {OF_BYTES}")
     expect(seen > 0, "no loop was found in any kernel")
 
 
