@@ -39,10 +39,12 @@ class Products {
 
   std::vector<Value> rewritten(Builder& b, const Node& n) const {
     const bool product = n.op == matmul_;
+    if (product && n.results[0].type.dtype == DType::f32) return scaled(b, n);
     if (!product && std::ranges::find(convs_, n.op) == convs_.end()) return {};
     const auto x = quantised_.centred(n.operands[0]), y = quantised_.centred(n.operands[1]);
     if (!x || !y) return {};
-    if (product && in_groups_ && is_in_groups(*x, *y)) return {grouped(b, n, *x, *y)};
+    if (product && in_groups_ && is_in_groups(*x, *y))
+      return {grouped(b, n, *x, *y, n.results[0].name)};
     return product ? product_of_reals(b, n, *x, *y) : convolution_of_reals(b, n, *x, *y);
   }
 
@@ -62,20 +64,41 @@ class Products {
   }
 
   // (q - z) w = q w - z (sum of each column of w)
-  static Value grouped(Builder& b, const Node& n, const Centred& x, const Centred& y) {
+  static Value grouped(Builder& b, const Node& n, const Centred& x, const Centred& y,
+                       const std::string& name) {
     using Ints = std::vector<std::int64_t>;
     const std::int64_t rows = y.q.type().dims[0].value(), columns = y.q.type().dims[1].value();
     const Value apart =
         b.make("reshape", {y.q}, {{"shape", Ints{rows / 4, 4, columns / panel, panel}}}, n.loc);
     const Value panels = b.make("transpose", {apart}, {{"perm", Ints{2, 0, 3, 1}}}, n.loc);
-    const auto times_panels = [&](Value q, const std::string& name) {
-      return b.make("packed_integer_matmul", {q, panels}, {}, n.loc, name);
+    const auto times_panels = [&](Value q, const std::string& called) {
+      return b.make("packed_integer_matmul", {q, panels}, {}, n.loc, called);
     };
-    if (!x.zero.node) return times_panels(x.q, n.results[0].name);
+    if (!x.zero.node) return times_panels(x.q, name);
     const Value ones =
         b.make("full", {}, {{"shape", Ints{rows}}, {"value", 1.0}, {"dtype", DType::u8}}, n.loc);
     const Value zeros = b.make("mul", {x.zero, times_panels(ones, "")}, {}, n.loc);
-    return b.make("sub", {times_panels(x.q, ""), zeros}, {}, n.loc, n.results[0].name);
+    return b.make("sub", {times_panels(x.q, ""), zeros}, {}, n.loc, name);
+  }
+
+  // s (q - z) * t w = ((q - z) w) (s t), t of each column or of all
+  std::vector<Value> scaled(Builder& b, const Node& n) const {
+    const auto x = quantised_.dequantised(n.operands[0]), y = quantised_.dequantised(n.operands[1]);
+    if (!in_groups_ || !x || !y || !is_in_groups(x->of, y->of)) return {};
+    const std::int64_t columns = y->of.q.type().dims[1].value();
+    const Shape of_weights = y->scale.type().shape();
+    const bool per_column = elements(y->scale.type()) == static_cast<std::uint64_t>(columns) &&
+                            !of_weights.empty() && of_weights.back() == columns;
+    if (elements(x->scale.type()) != 1 || (!per_column && elements(y->scale.type()) != 1))
+      return {};
+    const auto as = [&](Value v, Shape shape) {
+      return b.make("reshape", {v}, {{"shape", std::move(shape)}}, n.loc);
+    };
+    const Value scale = b.make(
+        "mul", {as(x->scale, {}), as(y->scale, per_column ? Shape{columns} : Shape{})}, {}, n.loc);
+    const Value sum =
+        b.make("cast", {grouped(b, n, x->of, y->of, "")}, {{"to", DType::f32}}, n.loc);
+    return {b.make("mul", {sum, scale}, {}, n.loc, n.results[0].name)};
   }
 
   static Value real(Builder& b, const Centred& x, const Loc& loc) {
@@ -144,8 +167,10 @@ class Products {
 /// Before: %3 = matmul(sub(cast<i32>(%0), %1), cast<i32>(constant of i8))
 /// After:  %3 = sub(packed_integer_matmul(%0, panels), mul(%1, sums of columns))
 ///     or  %3 = cast<i32>(matmul(sub(cast<f32>(%0), cast<f32>(%1)), cast<f32>(constant)))
+///     and  %3 = matmul of two such, each cast to f32 and scaled, that product, cast and scaled
 /// Law: products of integers of eight bits stay what they are, to the last bit: the instruction
 /// wraps as i32 does, and f32 holds every partial sum up to 2^24; longer sums are taken apart.
+/// Of dequantised bytes, only what they are scaled by is rounded.
 /// Cost: one walk.
 /// Not here: what depends on constants alone (fold-constants); weights of u8, or with zero points,
 /// in groups; convolutions of more than 2^24 (they stay integer arithmetic).

@@ -19,14 +19,17 @@ using Ints = std::vector<std::int64_t>;
 /// its weights are constants more often than not.
 class RandomProduct {
  public:
-  explicit RandomProduct(unsigned seed) : m_(builtin_ops()), rng_(seed) {
+  /// `of_reals`: both sides are scaled, by powers of two, and so short that f32 holds the sums.
+  explicit RandomProduct(unsigned seed, bool of_reals = false)
+      : m_(builtin_ops()), rng_(seed), of_reals_(of_reals) {
     m_.functions.push_back({.name = "main"});
   }
 
   Module run() {
     Builder b(m_, m_.functions[0]);
-    const bool product = below(3) > 0;
-    const std::int64_t inner = pick({0, 1, 3, 4, 12, 36, 256, 600, 1100}),
+    const bool product = of_reals_ || below(3) > 0;
+    const std::int64_t inner =
+                           of_reals_ ? 4 * below(30) : pick({0, 1, 3, 4, 12, 36, 256, 600, 1100}),
                        columns = pick({1, 15, 16, 48, 64});
     const Shape of_data = product ? pick_shape({{inner}, {5, inner}, {2, 3, inner}})
                                   : Shape{2, below(3) ? 2 : 200, 6, 5};
@@ -57,6 +60,8 @@ class RandomProduct {
                 y = centred(b, w, below(4) ? Value{} : in[3]);
     std::vector<Value> operands{x, y};
     if (!product && below(2)) operands.push_back(in[4]);
+    if (of_reals_)
+      operands = {scaled(b, x, Shape{}), scaled(b, y, below(2) ? Shape{columns} : Shape{1, 1})};
     const Value sum = b.make(product ? "matmul" : "conv2d", operands,
                              product ? Attrs{} : Attrs{{"pads", Ints{1, 0, 0, 1}}});
     Function& f = m_.functions[0];
@@ -85,6 +90,14 @@ class RandomProduct {
   Shape pick_shape(std::vector<Shape> v) {
     return v[static_cast<std::size_t>(below(static_cast<unsigned>(v.size())))];
   }
+  Value scaled(Builder& b, Value whole, const Shape& shape) {
+    const Value real = b.make("cast", {whole}, {{"to", DType::f32}});
+    if (!shape.empty() && real.type().rank() != 2) return real;  // not what is looked for
+    Tensor scale{TensorType(DType::f32, shape), {}};
+    scale.bytes.resize(*byte_size(scale.type));
+    for (float& s : scale.as<float>()) s = below(2) ? 0.5f : 2.0f;
+    return b.make("mul", {real, b.constant(make_constant(scale.type, scale.bytes))});
+  }
   static Value centred(Builder& b, Value q, Value zero) {
     const Value wide = b.make("cast", {q}, {{"to", DType::i32}});
     if (!zero.node) return wide;
@@ -93,6 +106,7 @@ class RandomProduct {
 
   Module m_;
   std::mt19937 rng_;
+  bool of_reals_;
 };
 
 std::size_t count(const Module& m, std::string_view op, DType t) {
@@ -105,27 +119,40 @@ std::size_t count(const Module& m, std::string_view op, DType t) {
 
 }  // namespace
 
-TEST_CASE("integer-products: to the last bit, by groups or in f32, long sums in parts") {
-  const Registration passes = test::registration_of("tenon-passes.so");
+namespace {
+
+const PassInfo& integer_products() {
+  static const Registration passes = test::registration_of("tenon-passes.so");
   const auto pass =
       std::ranges::find(passes.passes, std::string("tenon.integer-products"), &PassInfo::id);
   REQUIRE(pass != passes.passes.end());
+  return *pass;
+}
+
+/// The module after the pass, which computes the same.
+Module judged(RandomProduct random, const char* group) {
+  Module m = random.run();
+  REQUIRE(verify(m));
+  std::vector<Tensor> in;
+  for (std::uint32_t k = 0; k < 5; ++k) in.push_back(random.bytes(m.main()->param(k).type()));
+  const auto before = evaluate(m, *m.main(), in);
+  REQUIRE(before);
+  REQUIRE(run_pass(m, integer_products(), {{.key = "group", .items = {group}}}));
+  REQUIRE(verify(m));
+  const auto after = evaluate(m, *m.main(), in);
+  REQUIRE(after);
+  REQUIRE((*after)[0].type == (*before)[0].type);
+  REQUIRE((*after)[0].bytes == (*before)[0].bytes);
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("integer-products: to the last bit, by groups or in f32, long sums in parts") {
   std::size_t in_groups = 0, in_reals = 0, in_parts = 0, convolutions = 0, left = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
-    RandomProduct random(seed);
-    Module m = random.run();
-    REQUIRE(verify(m));
-    std::vector<Tensor> in;
-    for (std::uint32_t k = 0; k < 5; ++k) in.push_back(random.bytes(m.main()->param(k).type()));
-    const auto before = evaluate(m, *m.main(), in);
-    REQUIRE(before);
-    REQUIRE(run_pass(m, *pass, {{.key = "group", .items = {seed % 3 ? "4" : "1"}}}));
-    REQUIRE(verify(m));
-    const auto after = evaluate(m, *m.main(), in);
-    REQUIRE(after);
-    REQUIRE((*after)[0].type == (*before)[0].type);
-    REQUIRE((*after)[0].bytes == (*before)[0].bytes);
+    const Module m = judged(RandomProduct(seed), seed % 3 ? "4" : "1");
     const std::size_t parts = count(m, "matmul", DType::f32);
     in_groups += count(m, "packed_integer_matmul", DType::i32) > 0;
     in_reals += parts == 1;
@@ -140,4 +167,15 @@ TEST_CASE("integer-products: to the last bit, by groups or in f32, long sums in 
   CHECK(in_parts > 20);
   CHECK(convolutions > 50);
   CHECK(left > 0);
+}
+
+TEST_CASE("integer-products: products of dequantised bytes, in groups") {
+  std::size_t in_groups = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    in_groups +=
+        count(judged(RandomProduct(seed, true), "4"), "packed_integer_matmul", DType::i32) > 0;
+  }
+  MESSAGE(in_groups << " of 400");
+  CHECK(in_groups > 20);
 }
