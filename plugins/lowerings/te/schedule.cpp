@@ -198,14 +198,14 @@ class Scheduler {
     const std::int64_t tiles = blocks_of(f, t, a);
     std::int64_t others = 1;
     for (std::uint32_t b = 0; b < f.n_out && others < enough_blocks; ++b)
-      if (b != a) others *= std::max<std::int64_t>(1, blocks_of(f, t, b));
+      if (b != a) others *= blocks_of(f, t, b);
     std::int64_t panels = tiles < 32 ? 2 : tiles < 64 ? 4 : 8;
     while (panels * others < enough_blocks / 2 && panels * 2 < tiles) panels *= 2;
-    return (f.extent[a] + panels - 1) / panels;
+    return blocks(f.extent[a], panels);
   }
 
   static std::int64_t blocks_of(const StageFacts& f, const Tiling& t, std::uint32_t a) {
-    return (f.extent[a] + t.block[a] - 1) / t.block[a];
+    return blocks(f.extent[a], t.block[a]);
   }
 
   /// The first output axis along which overlapping windows follow each other.
@@ -299,7 +299,7 @@ class Scheduler {
     const auto put = [&](std::uint32_t a, std::int64_t s) {
       if (s >= f.extent[a]) return;
       loops.push_back({a, s, LoopKind::parallel});
-      count *= (f.extent[a] + s - 1) / s;
+      count *= blocks(f.extent[a], s);
       step[a] = s;
     };
     for (std::uint32_t a = 0; a < f.n_out; ++a)
@@ -312,13 +312,12 @@ class Scheduler {
       const std::int64_t wanted = small() ? 1 : std::max<std::int64_t>(1, 8 / count);
       // Fewest blocks that fit the scratch and keep the threads busy, whole tiles each; twice as
       // many where that makes them equal and their number even.
-      const std::int64_t tiles =
-          std::max<std::int64_t>(1, (f.extent[a] + t.block[a] - 1) / t.block[a]);
+      const std::int64_t tiles = blocks_of(f, t, a);
       for (std::int64_t n = std::min(wanted, tiles); n <= tiles; ++n) {
-        step[a] = (tiles + n - 1) / n * t.block[a];
+        step[a] = blocks(tiles, n) * t.block[a];
         if (n == tiles || scratch(root, step) <= budget) break;
       }
-      const std::int64_t cut = (tiles * t.block[a] + step[a] - 1) / step[a];
+      const std::int64_t cut = blocks(tiles * t.block[a], step[a]);
       if (uneven(count * cut) && tiles % (2 * cut) == 0) step[a] = tiles / (2 * cut) * t.block[a];
       put(a, step[a]);
     }
@@ -330,8 +329,8 @@ class Scheduler {
       for (std::uint32_t a = 0; a < f.n_out; ++a)
         if (!feeds.follows[a] && static_cast<int>(a) != t.vec && f.extent[a] > extent)
           widest = a, extent = f.extent[a];
-      const std::int64_t parts = loops.empty() ? 4 : 2, part = (extent + parts - 1) / parts;
-      if (extent > 0) put(widest, (part + t.block[widest] - 1) / t.block[widest] * t.block[widest]);
+      const std::int64_t part = blocks(extent, loops.empty() ? 4 : 2);
+      if (extent > 0) put(widest, blocks(part, t.block[widest]) * t.block[widest]);
     }
     return loops;
   }
@@ -363,12 +362,12 @@ class Scheduler {
     for (LoopSpec& l : loops) {
       if (count >= enough_blocks) return;
       if (l.kind == LoopKind::parallel) {
-        count *= (f.extent[l.axis] + l.step - 1) / l.step;
+        count *= blocks(f.extent[l.axis], l.step);
         continue;
       }
       if (std::any_of(loops.data(), &l, [&](const LoopSpec& o) { return o.axis == l.axis; }))
         return;
-      const std::int64_t n = (f.extent[l.axis] + l.step - 1) / l.step;
+      const std::int64_t n = blocks(f.extent[l.axis], l.step);
       const bool last_map_loop = !f.reduction && static_cast<int>(l.axis) == t.vec;
       if (last_map_loop && count * n > enough_blocks) {
         const std::int64_t per_block = n / std::max<std::int64_t>(1, enough_blocks / count);

@@ -12,10 +12,6 @@ constexpr std::int64_t most_unrolled =
     96;  // tile points times unrolled reduction steps: bounds the size of the code
 constexpr std::int64_t most_window = 160;  // the same when the whole reduction is unrolled
 
-std::int64_t blocks(std::int64_t extent, std::int64_t step) {
-  return extent <= 0 ? 1 : (extent + step - 1) / step;
-}
-
 /// Cost of one load of a whole vector, in loads.
 double load_cost(std::int64_t step, double lanes) {
   if (step == 0 || step == 1) return 1;

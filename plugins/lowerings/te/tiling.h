@@ -17,6 +17,11 @@ inline constexpr std::int64_t largest_window = 25;
 /// Steps, at most, of a window that loops run over whose guards are worth code of their own.
 inline constexpr std::int64_t most_window_steps = 9;
 
+/// Blocks of `step` that hold `extent` elements, the last one perhaps in part; one of none.
+constexpr std::int64_t blocks(std::int64_t extent, std::int64_t step) {
+  return extent <= 0 ? 1 : (extent + step - 1) / step;
+}
+
 struct Tiling {
   int vec = -1;  ///< axis spread over lanes; -1 = none
   std::int64_t lanes = 1;
