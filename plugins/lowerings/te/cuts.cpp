@@ -1,7 +1,6 @@
 #include "cuts.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 namespace tenon::te_lowering {
@@ -20,13 +19,10 @@ struct Condition {
   ScalarOp op;
 };
 
-std::optional<Condition> condition_of(const te::Compute& c, const te::Stage& s, const te::Expr& e) {
-  if (e.kind != te::Kind::scalar || !is_comparison(e.op)) return std::nullopt;
-  const te::Affine x = te::affine_of(c, s, e.args[0]), y = te::affine_of(c, s, e.args[1]);
-  if (!x.ok || !y.ok) return std::nullopt;
-  Condition found{s.axes.size(), 0, {x.constant - y.constant}, e.op};
-  for (std::size_t a = 0; a < x.coeff.size(); ++a) {
-    const std::int64_t q = x.coeff[a] - y.coeff[a];
+std::optional<Condition> condition_of(const te::Stage& s, const Guard& guard) {
+  Condition found{s.axes.size(), 0, {guard.constant}, guard.op};
+  for (std::size_t a = 0; a < guard.coeff.size(); ++a) {
+    const std::int64_t q = guard.coeff[a];
     if (q == 0) continue;
     if (a < s.axes.size()) {
       if (found.q != 0) return std::nullopt;
@@ -79,6 +75,15 @@ void add_cuts(std::int64_t q, std::int64_t k, ScalarOp op, std::int64_t extent,
 
 }  // namespace
 
+std::optional<Guard> guard_of(const te::Compute& c, const te::Stage& s, const te::Expr& e) {
+  if (e.kind != te::Kind::scalar || !is_comparison(e.op)) return std::nullopt;
+  const te::Affine x = te::affine_of(c, s, e.args[0]), y = te::affine_of(c, s, e.args[1]);
+  if (!x.ok || !y.ok) return std::nullopt;
+  Guard g{e.op, x.coeff, x.constant - y.constant};
+  for (std::size_t k = 0; k < g.coeff.size(); ++k) g.coeff[k] -= y.coeff[k];
+  return g;
+}
+
 std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::Stage& s,
                                                std::size_t most_parts) {
   std::vector<std::set<std::int64_t>> found(s.axes.size());
@@ -86,7 +91,8 @@ std::vector<std::vector<std::int64_t>> cuts_of(const te::Compute& c, const te::S
   for (te::ExprId id : te::reachable(c, s.value)) {
     const te::Expr& e = c.exprs[id];
     costly |= e.kind == te::Kind::scalar && is_transcendental(e.op);
-    if (const auto condition = condition_of(c, s, e))
+    const auto guard = guard_of(c, s, e);
+    if (const auto condition = guard ? condition_of(s, *guard) : std::nullopt)
       for (std::int64_t k : condition->k)
         add_cuts(condition->q, k, condition->op, s.axes[condition->axis].extent,
                  found[condition->axis]);

@@ -3,11 +3,21 @@
 #define TENON_PLUGINS_LOWERINGS_TE_CUTS_H
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tenon/te.h"
 
 namespace tenon::te_lowering {
+
+/// A comparison of indices: `op` compares constant + sum of coeff[k] * axis k with 0.
+struct Guard {
+  ScalarOp op;
+  std::vector<std::int64_t> coeff;  ///< by axis number of the stage
+  std::int64_t constant;
+};
+/// `e` of stage `s` as one; none when it is no comparison, or not of affine indices.
+std::optional<Guard> guard_of(const te::Compute& c, const te::Stage& s, const te::Expr& e);
 
 /// By output axis of `s`: the positions k, ascending, 0 < k < extent, such that a comparison of the
 /// stage has one value at k - 1 and may have another at k. Only of comparisons that look at that

@@ -53,12 +53,6 @@ struct Nest::Active {
   std::size_t cut = 0;                          // index of the first loop of the tile
   std::vector<std::vector<std::int64_t>> cuts;  // by output axis; none around a reduction's loop
                                                 // but that of a window
-  /// `op` compares this linear form of the axes with 0.
-  struct Guard {
-    ScalarOp op;
-    std::vector<std::int64_t> coeff;
-    std::int64_t constant;
-  };
   std::vector<Guard> guards;  // of the steps of a window, where loops run over them
   bool has_reduction = false;
   const te::Expr* reduction = nullptr;
@@ -415,20 +409,15 @@ bool Nest::unrolls_reduction(const Active& a) const {
 /// reads something for.
 void Nest::find_window(Active& a) const {
   std::vector<bool> window(a.axes.size(), false);
-  std::vector<Active::Guard> guards;
+  std::vector<Guard> guards;
   for (te::ExprId id : te::reachable(c_, a.reduction->args[0])) {
     const te::Expr& e = c_.exprs[id];
     if (e.kind != te::Kind::scalar || !is_comparison(e.op)) continue;
-    if (c_.exprs[e.args[0]].dtype != DType::i64) return;
-    const te::Affine x = te::affine_of(c_, a.stage, e.args[0]),
-                     y = te::affine_of(c_, a.stage, e.args[1]);
-    if (!x.ok || !y.ok) return;
-    Active::Guard g{e.op, x.coeff, x.constant - y.constant};
-    for (std::size_t k = 0; k < g.coeff.size(); ++k) {
-      g.coeff[k] -= y.coeff[k];
-      if (g.coeff[k] != 0 && k >= a.stage.axes.size()) window[k] = true;
-    }
-    guards.push_back(std::move(g));
+    auto guard = guard_of(c_, a.stage, e);
+    if (!guard) return;
+    for (std::size_t k = a.stage.axes.size(); k < window.size(); ++k)
+      window[k] = window[k] || guard->coeff[k] != 0;
+    guards.push_back(*std::move(guard));
   }
   std::int64_t steps = 1;
   for (std::size_t k = 0; k < window.size(); ++k)
@@ -441,7 +430,7 @@ void Nest::find_window(Active& a) const {
 /// Whether each guard that looks at reduction axis `axis` says the same of all steps, at every
 /// point of the tile.
 bool Nest::is_decided(const Active& a, std::uint32_t axis) const {
-  for (const Active::Guard& g : a.guards) {
+  for (const Guard& g : a.guards) {
     if (g.coeff[axis] == 0) continue;
     for (const Point& p : a.points) {
       Lin base{g.constant, {}};
