@@ -189,7 +189,8 @@ class Grouper {
   }
   void absorb_waiting(std::vector<const Node*>& g, const Node& anchor) {
     for (Value v : anchor.operands)
-      if (here(v.node) && !grouped(v.node) && fusable(*v.node) && waits(*v.node)) take(g, v.node);
+      if (g.size() < max_ && here(v.node) && !grouped(v.node) && fusable(*v.node) && waits(*v.node))
+        take(g, v.node);
   }
 
   void take(std::vector<const Node*>& g, const Node* n) {
@@ -306,7 +307,9 @@ class Fuser {
 /// Before: %1 = conv2d(%0, %w)  %2 = relu(%1)   After: %2 = primitive(%0, %w) { conv2d; relu }
 /// Laws: one reduction or anchor per primitive at most; pointwise ops follow it as its epilogue on
 /// exactly its elements, and behind an anchor transposes that keep the last axis; before an anchor
-/// stand only casts to wider types and such transposes (before an attention, any); maps (pointwise
+/// stand casts of its operands to wider types and such transposes (before an attention, any), and
+/// short chains of maps that its result meets: few elements that are broadcast to it, or as many
+/// that are added to it; maps (pointwise
 /// and injective) chain freely; a value used twice stays outside; an opaque op stands alone. Every
 /// computing node ends up in a primitive, alone if need be. Cost: O(nodes + uses). Not here: views
 /// (mark-views runs before), constants (they stay operands, so that equal kernels stay equal).

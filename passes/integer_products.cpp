@@ -12,13 +12,13 @@ namespace tenon::passes {
 namespace {
 
 struct ProductOptions {
-  std::int64_t group = 0;
+  std::int64_t groups = 0;
   static constexpr auto fields() {
-    return std::tuple{Field{
-        "group",
-        &ProductOptions::group,
-        "bytes that an instruction multiplies and adds up: 4, or 1 for none; 0: as the target has",
-        {.min = 0, .max = 4}}};
+    return std::tuple{Field{"groups",
+                            &ProductOptions::groups,
+                            "of four bytes, which an instruction multiplies: 0 where the target "
+                            "has it, 1 never, 2 always",
+                            {.min = 0, .max = 2}}};
   }
 };
 
@@ -178,7 +178,7 @@ Status run(Module& m, PassContext& ctx) {
   const auto options = read_options<ProductOptions>(ctx.options());
   const TargetFacts* target = ctx.target();
   const bool in_groups =
-      options.group == 4 || (options.group == 0 && target && target->multiplies_bytes());
+      options.groups == 2 || (options.groups == 0 && target && target->multiplies_bytes());
   std::int64_t rewritten = 0;
   for (Function& f : m.functions) {
     if (f.attrs.get_or("primitive", false)) continue;

@@ -195,6 +195,8 @@ LoopSpec read_loop(Reader& r, const te::Stage& s) {
     l.kind = LoopKind::vector;
   else if (r.accept_word("tensor"))
     l.kind = LoopKind::tensor;
+  else if (r.peek().kind == Tok::word)
+    r.unexpected("a kind of loop: parallel, unroll, vector or tensor");
   return l;
 }
 

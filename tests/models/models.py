@@ -190,6 +190,17 @@ def malformed():
             7005, "p", "q")
     refused(make_model(WORK / "missing.onnx", [node("Relu", ["nowhere"], ["y"], name="lost")]), 7004, "nowhere")
     refused(make_model(WORK / "twice.onnx", [node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])]), 7004, "two nodes")
+    quantised = {"w": np.ones((8, 16), np.int8), "k": np.ones((2, 3, 1, 1), np.int8), "s": np.float32(0.5), "i8": np.int8(1), "u8": np.uint8(1),
+                 "along_k": np.ones((1, 1, 1, 8), np.uint8), "columns": np.ones(15, np.int8), "two": np.ones(2, np.float32)}
+    quantised = {k: np.asarray(v) for k, v in quantised.items()}
+    for k, (op, inputs, *says) in enumerate((
+            ("MatMulInteger", ["q", "w", "along_k"], "input 2", "row of input 0"), ("MatMulInteger", ["q", "w", "i8"], "input 2", "type of input 0"),
+            ("MatMulInteger", ["q", "w", "", "columns"], "input 3", "column of input 1"), ("MatMulInteger", ["x", "w"], "input 0", "u8 or i8"),
+            ("ConvInteger", ["x", "k"], "input 0", "u8 or i8"), ("ConvInteger", ["q", "k", "along_k"], "input 2", "one number"),
+            ("QLinearConv", ["q", "s", "u8", "k", "s", "columns", "s", "u8"], "input 5", "output channel"),
+            ("QLinearMatMul", ["q", "s", "u8", "w", "s", "i8", "two", "u8"], "input 6", "one number"))):
+        nodes = [node("Cast", ["x"], ["q"], to=TensorProto.UINT8), node(op, inputs, ["y"], name="product")]
+        refused(make_model(WORK / f"quantised{k}.onnx", nodes, quantised), 7020, "product", *says)
     for name, external in (("escape", {"location": "../../secret.bin"}), ("absolute", {"location": "/etc/passwd"}),
                            ("gone", {"location": "gone.bin"}), ("none", {}), ("short", {"location": "whole.onnx", "offset": 10 ** 9}),
                            ("number", {"location": "whole.onnx", "offset": "x1"}), ("length", {"location": "whole.onnx", "length": 3})):

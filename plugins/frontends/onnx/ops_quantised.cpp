@@ -105,73 +105,139 @@ Outputs dynamic_quantize(NodeImport& n) {
   return step.done({quantised(step, x, scale, zero, DType::u8), scale, zero});
 }
 
-/// Zero points of a left operand count its rows, of a right one its columns.
-Term zero_of(NodeImport& n, Steps& step, std::size_t i, bool rows) {
-  if (!n.has(i)) return {&step, {}};
-  const Shape s = n.shape(i);
-  if (rows && s.size() == 1 && s[0] > 1) return step.reshape(step.in(i), {s[0], 1});
-  return s.size() == 1 && s[0] == 1 ? step.reshape(step.in(i), {}) : step.in(i);
+bool is_byte(DType t) { return t == DType::u8 || t == DType::i8; }
+
+Diag misfit(NodeImport& n, std::size_t i, std::string_view wanted) {
+  return n.fail(fmt::format("input {} ({}) is not {}", i, to_string(n.in(i).type()), wanted));
 }
 
-/// The zero point of weights: one, or one per output channel, their first axis.
-Term weight_zero(NodeImport& n, Steps& step, std::size_t i, std::size_t weights) {
-  if (!n.has(i) || n.shape(i).empty()) return n.has(i) ? step.in(i) : Term{&step, {}};
-  Shape per(n.shape(weights).size(), 1);
-  per[0] = n.shape(i)[0];
+bool is_one(const Shape& s) {
+  return std::ranges::all_of(s, [](std::int64_t d) { return d == 1; });
+}
+
+/// A scale or zero point of a whole tensor.
+Result<Term> one_number(NodeImport& n, Steps& step, std::size_t i) {
+  if (!is_one(n.shape(i))) return misfit(n, i, "one number");
+  return step.reshape(step.in(i), {});
+}
+
+/// A scale or zero point of operand `of` of a product: one number, or one per row of a left
+/// operand, per column of a right one, as a vector or in the operand's own rank.
+Result<Term> per_line(NodeImport& n, Steps& step, std::size_t i, std::size_t of, bool rows) {
+  const Shape s = n.shape(i);
+  if (is_one(s)) return step.reshape(step.in(i), {});
+  const std::vector<Dim>& dims = n.in(of).type().dims;
+  const std::size_t rank = dims.size(), line = rows ? rank - 2 : rank - 1;
+  const auto fits = [&](std::size_t axis, std::int64_t size) {
+    return !dims[axis].is_static() || dims[axis].value() == size;
+  };
+  if (rank >= 2 && s.size() == 1 && fits(line, s[0]))
+    return rows ? step.reshape(step.in(i), {s[0], 1}) : step.in(i);
+  bool in_its_rank = rank >= 2 && s.size() == rank;
+  for (std::size_t d = 0; in_its_rank && d < rank; ++d)
+    in_its_rank = s[d] == 1 || (d != (rows ? rank - 1 : rank - 2) && fits(d, s[d]));
+  if (in_its_rank) return step.in(i);
+  return misfit(n, i,
+                fmt::format("one number, nor one per {} of input {} ({})", rows ? "row" : "column",
+                            of, to_string(n.in(of).type())));
+}
+
+/// A scale or zero point of weights: one number, or one per output channel, the first axis of input
+/// `weights`; along axis `axis` of a tensor of their rank.
+Result<Term> per_channel(NodeImport& n, Steps& step, std::size_t i, std::size_t weights,
+                         std::size_t axis) {
+  const Shape s = n.shape(i), w = n.shape(weights);
+  if (is_one(s)) return step.reshape(step.in(i), {});
+  if (s.size() != 1 || w.empty() || s[0] != w[0])
+    return misfit(n, i,
+                  fmt::format("one number, nor one per output channel of input {} ({})", weights,
+                              to_string(n.in(weights).type())));
+  Shape per(w.size(), 1);
+  per[axis] = s[0];
   return step.reshape(step.in(i), per);
 }
 
-Term integer_product(Steps& step, Term a, Term a_zero, Term b, Term b_zero) {
-  return step("matmul", {centred(step, a, a_zero), centred(step, b, b_zero)});
+/// Input `i` as the zero point of operand `of`, whose type it has; none where it is not given.
+template <class Shaped>
+Result<Term> zero_point(NodeImport& n, Steps& step, std::size_t i, std::size_t of, Shaped shaped) {
+  if (!n.has(i)) return Term{&step, {}};
+  if (n.in(i).type().dtype != n.in(of).type().dtype)
+    return misfit(n, i,
+                  fmt::format("of the type of input {} ({})", of, to_string(n.in(of).type())));
+  return shaped();
+}
+
+/// The product of integers of operands `a` and `b`, with zero points at `a_zero` and `b_zero`.
+Result<Term> integer_product(NodeImport& n, Steps& step, std::size_t a, std::size_t a_zero,
+                             std::size_t b, std::size_t b_zero) {
+  for (const std::size_t i : {a, b})
+    if (!is_byte(n.in(i).type().dtype)) return misfit(n, i, "of u8 or i8");
+  auto x = zero_point(n, step, a_zero, a, [&] { return per_line(n, step, a_zero, a, true); });
+  auto y = zero_point(n, step, b_zero, b, [&] { return per_line(n, step, b_zero, b, false); });
+  if (!x) return x.errors();
+  if (!y) return y.errors();
+  return step("matmul", {centred(step, step.in(a), *x), centred(step, step.in(b), *y)});
 }
 
 Outputs matmul_integer(NodeImport& n) {
-  if (bits(n.in(0).type().dtype) != 8 || bits(n.in(1).type().dtype) != 8)
-    return n.fail(
-        fmt::format("multiplies {} and {}", name(n.in(0).type().dtype), name(n.in(1).type().dtype)),
-        "8 bits are supported");
   Steps step(n);
-  return step.done({integer_product(step, step.in(0), zero_of(n, step, 2, true), step.in(1),
-                                    zero_of(n, step, 3, false))});
+  auto sum = integer_product(n, step, 0, 2, 1, 3);
+  if (!sum) return sum.errors();
+  return step.done({*sum});
 }
 
 Outputs qlinear_matmul(NodeImport& n) {
-  const DType to = n.in(7).type().dtype;
-  if (!limits_of(to) || bits(n.in(0).type().dtype) != 8 || bits(n.in(3).type().dtype) != 8)
-    return n.fail(fmt::format("quantises to {}", name(to)), "8 bits are supported");
   Steps step(n);
-  const Term sum = integer_product(step, step.in(0), zero_of(n, step, 2, true), step.in(3),
-                                   zero_of(n, step, 5, false));
-  const Term y = step.cast(sum, n.in(1).type().dtype);
-  const Term scale = zero_of(n, step, 1, true) * zero_of(n, step, 4, false);
-  return step.done({quantised(step, y * scale, step.in(6), step.in(7), to)});
+  const DType to = n.in(7).type().dtype;
+  if (!limits_of(to)) return n.fail(fmt::format("quantises to {}", name(to)));
+  auto sum = integer_product(n, step, 0, 2, 3, 5);
+  if (!sum) return sum.errors();
+  auto x_scale = per_line(n, step, 1, 0, true), y_scale = per_line(n, step, 4, 3, false),
+       scale = one_number(n, step, 6), zero = one_number(n, step, 7);
+  for (const auto* t : {&x_scale, &y_scale, &scale, &zero})
+    if (!*t) return t->errors();
+  const Term y = step.cast(*sum, n.in(1).type().dtype);
+  return step.done({quantised(step, y * (*x_scale * *y_scale), *scale, *zero, to)});
+}
+
+/// The convolution of integers of data `x` and weights `w`, with zero points at `x_zero` and
+/// `w_zero`.
+Result<Term> integer_convolution(NodeImport& n, Steps& step, std::size_t x, std::size_t x_zero,
+                                 std::size_t w, std::size_t w_zero, Value bias) {
+  for (const std::size_t i : {x, w})
+    if (!is_byte(n.in(i).type().dtype)) return misfit(n, i, "of u8 or i8");
+  auto of_data = zero_point(n, step, x_zero, x, [&] { return one_number(n, step, x_zero); });
+  auto of_weights =
+      zero_point(n, step, w_zero, w, [&] { return per_channel(n, step, w_zero, w, 0); });
+  if (!of_data) return of_data.errors();
+  if (!of_weights) return of_weights.errors();
+  const Term data = centred(step, step.in(x), *of_data),
+             weights = centred(step, step.in(w), *of_weights);
+  if (!data.v || !weights.v) return step.done({}).errors();
+  auto sum = convolution(n, data.v, weights.v, bias);
+  if (!sum) return sum.errors();
+  return step.of(*sum);
 }
 
 Outputs conv_integer(NodeImport& n) {
   Steps step(n);
-  const Term x = centred(step, step.in(0), zero_of(n, step, 2, false)),
-             w = centred(step, step.in(1), weight_zero(n, step, 3, 1));
-  if (!x.v || !w.v) return step.done({});
-  return one(convolution(n, x.v, w.v, {}));
+  auto sum = integer_convolution(n, step, 0, 2, 1, 3, {});
+  if (!sum) return sum.errors();
+  return step.done({*sum});
 }
 
 Outputs qlinear_conv(NodeImport& n) {
+  Steps step(n);
   const DType to = n.in(7).type().dtype;
   if (!limits_of(to)) return n.fail(fmt::format("quantises to {}", name(to)));
-  Steps step(n);
-  const Term x = centred(step, step.in(0), zero_of(n, step, 2, false)),
-             w = centred(step, step.in(3), weight_zero(n, step, 5, 3));
-  if (!x.v || !w.v) return step.done({});
-  auto sum = convolution(n, x.v, w.v, n.has(8) ? n.in(8) : Value{});
+  auto sum = integer_convolution(n, step, 0, 2, 3, 5, n.has(8) ? n.in(8) : Value{});
   if (!sum) return sum.errors();
-  Term scale = step.in(4);  // of the weights: one, or one per output channel
-  if (n.shape(4).size() == 1) {
-    Shape per(n.shape(0).size(), 1);
-    per[1] = n.shape(4)[0];
-    scale = step.reshape(scale, per);
-  }
-  const Term y = step.cast(step.of(*sum), n.in(1).type().dtype);
-  return step.done({quantised(step, y * (step.in(1) * scale), step.in(6), step.in(7), to)});
+  auto x_scale = one_number(n, step, 1), w_scale = per_channel(n, step, 4, 3, 1),
+       scale = one_number(n, step, 6), zero = one_number(n, step, 7);
+  for (const auto* t : {&x_scale, &w_scale, &scale, &zero})
+    if (!*t) return t->errors();
+  const Term y = step.cast(*sum, n.in(1).type().dtype);
+  return step.done({quantised(step, y * (*x_scale * *w_scale), *scale, *zero, to)});
 }
 
 constexpr std::array table{
