@@ -37,7 +37,10 @@ inline Scalar read_element(DType t, const std::byte* p, std::int64_t n) {
     case DType::i64:
       return {0, get(std::int64_t{})};
     case DType::boolean:
+    case DType::u8:
       return {0, get(std::uint8_t{})};
+    case DType::i8:
+      return {0, get(std::int8_t{})};
     default:
       throw std::runtime_error("type not known to the reference");
   }
