@@ -2,16 +2,10 @@
 // agree to the last bit.
 #include <doctest/doctest.h>
 
-#include "core/pipeline/compile.h"
-#include "core/pipeline/index.h"
-#include "core/pipeline/steps/steps.h"
-#include "core/support/files.h"
-#include "tenon/text.h"
-#include "tests/support/agreement.h"
+#include <cstring>
+
+#include "tests/fuzz/exact_graphs.h"
 #include "tests/support/aot_model.h"
-#include "tests/support/artefact.h"
-#include "tests/support/planned.h"
-#include "tests/support/random_graphs.h"
 
 namespace tenon::test {
 namespace {
@@ -55,35 +49,10 @@ std::vector<Tensor> run_compiled(const ArtefactFiles& files, const Module& m,
 }  // namespace
 
 TEST_CASE("random graphs: generated C and the evaluator agree bitwise, 60 graphs") {
-  const TempDir dir;
-  const std::string pipeline = (dir.path() / "fuzz.yaml").string();
-  REQUIRE(DiskFiles().write(pipeline, steps));
-  SessionOptions plugins;
-  auto chain =
-      open_toolchain({.pipeline = pipeline, .board = {}, .set = {}, .share = {}}, plugins, nullptr);
-  REQUIRE_MESSAGE(chain, text(chain.status()));
-  SessionIndex index(*chain->session);
-  std::uint64_t kernels = 0, graphs = 0;
-  for (std::uint64_t seed = 1000; graphs < 60; ++seed) {
-    CAPTURE(seed);
-    REQUIRE(seed < 2000);
-    Compilation c(chain->config, *chain->session, chain->session->ops());
-    c.module = random_graph(chain->session->ops(), seed);
-    const std::vector<Tensor> in = random_inputs(c.module, seed);
-    bool all_exact = true;
-    auto expected =
-        evaluate(c.module, *c.module.main(), in,
-                 {.observe = [&](Value, const Tensor& t) { all_exact = all_exact && exact(t); }});
-    REQUIRE_MESSAGE(expected, text(expected.status()));
-    if (!all_exact) continue;
-    ++graphs;
-    const Status s = run_pipeline(c, index, slot_bodies());
-    REQUIRE_MESSAGE(s, text(s));
-    kernels += c.module.kernels.size();
-    if (same_but_nan(run_compiled(c.files, c.module, in), *expected)) continue;
-    FAIL_CHECK("wrong outputs of this module, as lowered:\n", print(c.module));
-    return;
-  }
+  const std::uint64_t kernels = judge_exact_graphs(
+      steps, 1000, 60, [](const Compilation& c, const auto& in, const auto& expected) {
+        return same_but_nan(run_compiled(c.files, c.module, in), expected);
+      });
   CHECK(kernels > 60);
 }
 

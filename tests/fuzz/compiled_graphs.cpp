@@ -2,14 +2,9 @@
 // agree to the last bit.
 #include <doctest/doctest.h>
 
-#include "core/pipeline/compile.h"
-#include "core/pipeline/index.h"
-#include "core/pipeline/steps/steps.h"
-#include "core/support/files.h"
-#include "tenon/text.h"
-#include "tests/support/agreement.h"
-#include "tests/support/planned.h"
-#include "tests/support/random_graphs.h"
+#include <filesystem>
+
+#include "tests/fuzz/exact_graphs.h"
 #include "tests/support/runtime.h"
 
 namespace tenon::test {
@@ -49,40 +44,14 @@ std::vector<Tensor> run_artefact(const std::filesystem::path& folder, const Modu
 
 TEST_CASE("random graphs: compiled code and the evaluator agree bitwise, 500 graphs") {
   const TempDir dir;
-  const std::string pipeline = (dir.path() / "fuzz.yaml").string();
-  REQUIRE(DiskFiles().write(pipeline, steps));
-  SessionOptions plugins;
-  auto chain =
-      open_toolchain({.pipeline = pipeline, .board = {}, .set = {}, .share = {}}, plugins, nullptr);
-  REQUIRE_MESSAGE(chain, text(chain.status()));
-  SessionIndex index(*chain->session);
-  std::uint64_t kernels = 0, graphs = 0;
-  for (std::uint64_t seed = 1; graphs < 500; ++seed) {
-    CAPTURE(seed);
-    REQUIRE(seed < 10000);
-    Compilation c(chain->config, *chain->session, chain->session->ops());
-    c.module = random_graph(chain->session->ops(), seed);
-    const std::vector<Tensor> in = random_inputs(c.module, seed);
-    bool all_exact = true;
-    auto expected =
-        evaluate(c.module, *c.module.main(), in,
-                 {.observe = [&](Value, const Tensor& t) { all_exact = all_exact && exact(t); }});
-    REQUIRE_MESSAGE(expected, text(expected.status()));
-    if (!all_exact) continue;
-    ++graphs;
-    const Status s = run_pipeline(c, index, slot_bodies());
-    REQUIRE_MESSAGE(s, text(s));
-    kernels += c.module.kernels.size();
-    const std::filesystem::path folder = dir.path() / "artefact";
-    const Status written = tenon::write_artefact(folder.string(), c.files);
-    REQUIRE_MESSAGE(written, text(written));
-    for (const std::uint32_t threads : {1u, 2u}) {
-      const auto got = run_artefact(folder, c.module, in, threads);
-      if (same_but_nan(got, *expected)) continue;
-      FAIL_CHECK("wrong outputs of this module, as lowered:\n", print(c.module));
-      return;
-    }
-  }
+  const std::filesystem::path folder = dir.path() / "artefact";
+  const std::uint64_t kernels = judge_exact_graphs(
+      steps, 1, 500, [&](const Compilation& c, const auto& in, const auto& expected) {
+        const Status written = tenon::write_artefact(folder.string(), c.files);
+        REQUIRE_MESSAGE(written, text(written));
+        return same_but_nan(run_artefact(folder, c.module, in, 1), expected) &&
+               same_but_nan(run_artefact(folder, c.module, in, 2), expected);
+      });
   CHECK(kernels > 500);
 }
 
