@@ -173,10 +173,10 @@ llvm::Value* ScalarOps::ldexp_by_doubles(V a, V b) {
 llvm::Value* ScalarOps::dot(V a, V b, V sum) {
   auto* given = llvm::dyn_cast<llvm::FixedVectorType>(sum->getType());
   const unsigned lanes = given ? given->getNumElements() : 1;
-  const auto instruction = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
-                           : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
-                           : lanes == 4 ? llvm::Intrinsic::x86_avx512_vpdpbusd_128
-                                        : llvm::Intrinsic::not_intrinsic;
+  llvm::Intrinsic::ID instruction = llvm::Intrinsic::not_intrinsic;
+  if (lanes == 16) instruction = llvm::Intrinsic::x86_avx512_vpdpbusd_512;
+  if (lanes == 8) instruction = llvm::Intrinsic::x86_avx512_vpdpbusd_256;
+  if (lanes == 4) instruction = llvm::Intrinsic::x86_avx512_vpdpbusd_128;
   if (cpu_.vnni && instruction != llvm::Intrinsic::not_intrinsic)
     return b_.CreateIntrinsic(
         instruction, {},
