@@ -184,17 +184,15 @@ class Layout {
     if (!multiplies_bytes_ || block_ % 4 != 0) return false;
     const auto x = quantised_.dequantised(n.operands[0]), w = quantised_.dequantised(n.operands[1]);
     if (!x || !w || x->of.q.type().dtype != DType::u8 || w->of.q.type().dtype != DType::i8 ||
-        w->of.zero.node || !is_one(x->scale) || (x->of.zero.node && !is_one(x->of.zero)))
+        w->of.zero.node || elements(x->scale.type()) != 1 ||
+        (x->of.zero.node && elements(x->of.zero.type()) != 1))
       return false;
     const Ints& pads = *n.attrs.get<Ints>("pads");
     const bool padded = std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; });
     if (padded && x->of.zero.node && !quantised_.number(x->of.zero)) return false;
     const Shape scale = w->scale.type().shape();
-    return is_one(w->scale) || scale == Shape{w->of.q.type().dims[0].value(), 1, 1, 1};
-  }
-  static bool is_one(Value v) {
-    return v.type().is_static() &&
-           std::ranges::all_of(v.type().dims, [](const Dim& d) { return d.value() == 1; });
+    return elements(w->scale.type()) == 1 ||
+           scale == Shape{w->of.q.type().dims[0].value(), 1, 1, 1};
   }
 
   bool pointwise(const Node& n) const {

@@ -26,9 +26,8 @@ Status check_tensor(const te::Compute& c, const te::Stage& s, const StageSchedul
                                ": such a loop takes the 4 steps of a sum of products of u8 and i8 "
                                "that lie side by side");
   for (const LoopSpec& l : x.loops)
-    for (te::ExprId load : {products->x, products->y})
-      if (l.kind == LoopKind::vector && step_of(c, s, load, l.axis) != 0 &&
-          step_of(c, s, load, l.axis) != tensor_steps)
+    for (const Access* a : {&products->x, &products->y})
+      if (l.kind == LoopKind::vector && a->step[l.axis] != 0 && a->step[l.axis] != tensor_steps)
         return bad_schedule(s,
                             "has a tensor loop, and a vector loop along which the bytes that it "
                             "multiplies do not lie in groups of 4 side by side");

@@ -546,8 +546,8 @@ void Nest::accumulate(Active& a, std::size_t slot) {
     ExprId sum = tir::none;
     const unsigned lanes = code_.type(code_.var(acc)).lanes;
     if (a.products) {
-      sum = code_.dot(eval_.group(a.stage, a.products->x, p),
-                      eval_.group(a.stage, a.products->y, p), code_.var(acc));
+      sum = code_.dot(eval_.group(a.stage, a.products->x.load, p),
+                      eval_.group(a.stage, a.products->y.load, p), code_.var(acc));
     } else if (fused) {
       // A factor that is known to be zero is padding, which adds nothing, whatever the other holds.
       const auto factor = [&](std::size_t n) { return eval_.value(a.stage, body.args[n], p); };

@@ -25,15 +25,13 @@ std::optional<ByteProducts> products_of(const te::Compute& c, const StageFacts& 
   const te::Expr& body = c.exprs[f.reduction->args[0]];
   if (body.kind != te::Kind::scalar || body.op != ScalarOp::mul) return std::nullopt;
   for (std::size_t first : {0u, 1u}) {
-    ByteProducts r{.x = widened(c, body.args[first], DType::u8),
-                   .y = widened(c, body.args[1 - first], DType::i8)};
-    if (r.x == te::none || r.y == te::none) continue;
-    const Access &x = access_of(f, r.x), &y = access_of(f, r.y);
+    const te::ExprId of_x = widened(c, body.args[first], DType::u8),
+                     of_y = widened(c, body.args[1 - first], DType::i8);
+    if (of_x == te::none || of_y == te::none) continue;
+    const Access &x = access_of(f, of_x), &y = access_of(f, of_y);
     for (std::size_t a = f.n_out; a < f.extent.size(); ++a)
-      if (f.extent[a] == tensor_steps && x.step[a] == 1 && y.step[a] == 1) {
-        r.axis = static_cast<std::uint32_t>(a);
-        return r;
-      }
+      if (f.extent[a] == tensor_steps && x.step[a] == 1 && y.step[a] == 1)
+        return ByteProducts{x, y, static_cast<std::uint32_t>(a)};
   }
   return std::nullopt;
 }
@@ -42,11 +40,6 @@ std::optional<ByteProducts> products_of(const te::Compute& c, const StageFacts& 
 
 std::optional<ByteProducts> byte_products(const te::Compute& c, const te::Stage& s) {
   return products_of(c, facts_of(c, s));
-}
-
-std::int64_t step_of(const te::Compute& c, const te::Stage& s, te::ExprId load,
-                     std::uint32_t axis) {
-  return access_of(facts_of(c, s), load).step[axis];
 }
 
 StageFacts facts_for(const te::Compute& c, const te::Stage& s, const TargetFacts& target) {

@@ -14,15 +14,13 @@ namespace tenon::te_lowering {
 inline constexpr std::int64_t tensor_steps = 4;
 
 /// A sum of products i32(x) * i32(y) of loads x of u8 and y of i8, of which reduction axis `axis`,
-/// of four elements, lies side by side in both.
+/// of four elements, lies side by side in both. Lanes may run along axes of which a step moves both
+/// by 0 or 4 bytes.
 struct ByteProducts {
-  te::ExprId x = te::none, y = te::none;
+  Access x, y;
   std::uint32_t axis = 0;
 };
 std::optional<ByteProducts> byte_products(const te::Compute& c, const te::Stage& s);
-
-/// Bytes that `load`, one of those, moves per step of `axis`: 0 or 4 where lanes may run along it.
-std::int64_t step_of(const te::Compute& c, const te::Stage& s, te::ExprId load, std::uint32_t axis);
 
 /// facts_of(), of groups of four steps where `target` has an instruction for them.
 StageFacts facts_for(const te::Compute& c, const te::Stage& s, const TargetFacts& target);
