@@ -52,10 +52,7 @@ struct Measured final : PassContext {
 
 TEST_CASE("random graphs: reordered for memory they compute the same and need no more") {
   const auto ops = builtin_ops();
-  const auto passes = registration_of("tenon-passes.so").passes;
-  const auto reorder =
-      std::ranges::find(passes, std::string("tenon.reorder-for-memory"), &PassInfo::id);
-  REQUIRE(reorder != passes.end());
+  const PassInfo reorder = pass_of("tenon.reorder-for-memory");
   std::uint64_t less = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     CAPTURE(seed);
@@ -66,7 +63,7 @@ TEST_CASE("random graphs: reordered for memory they compute the same and need no
     lower_trivially(m);
     Module reordered = m.clone();
     Measured context;
-    REQUIRE(reorder->run(reordered, context));
+    REQUIRE(reorder.run(reordered, context));
     const Planned before = plan_module(m, {}), after = plan_module(reordered, {});
     auto run = run_reference(reordered, after.program, in);
     REQUIRE_MESSAGE(run, text(run.status()));

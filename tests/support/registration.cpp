@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace tenon::test {
 
 Registration registration_of(const std::string& file) {
@@ -14,6 +16,13 @@ Registration registration_of(const std::string& file) {
   Registration r;
   entry(&r);
   return r;
+}
+
+PassInfo pass_of(const std::string& id) {
+  const Registration r = registration_of("tenon-passes.so");
+  const auto pass = std::ranges::find(r.passes, id, &PassInfo::id);
+  REQUIRE_MESSAGE((pass != r.passes.end()), id);
+  return *pass;
 }
 
 }  // namespace tenon::test

@@ -121,23 +121,15 @@ std::size_t count(const Module& m, std::string_view op, DType t) {
 
 namespace {
 
-const PassInfo& integer_products() {
-  static const Registration passes = test::registration_of("tenon-passes.so");
-  const auto pass =
-      std::ranges::find(passes.passes, std::string("tenon.integer-products"), &PassInfo::id);
-  REQUIRE(pass != passes.passes.end());
-  return *pass;
-}
-
 /// The module after the pass, which computes the same.
-Module judged(RandomProduct random, const char* groups) {
+Module judged(const PassInfo& pass, RandomProduct random, const char* groups) {
   Module m = random.run();
   REQUIRE(verify(m));
   std::vector<Tensor> in;
   for (std::uint32_t k = 0; k < 5; ++k) in.push_back(random.bytes(m.main()->param(k).type()));
   const auto before = evaluate(m, *m.main(), in);
   REQUIRE(before);
-  REQUIRE(run_pass(m, integer_products(), {{.key = "groups", .items = {groups}}}));
+  REQUIRE(run_pass(m, pass, {{.key = "groups", .items = {groups}}}));
   REQUIRE(verify(m));
   const auto after = evaluate(m, *m.main(), in);
   REQUIRE(after);
@@ -149,10 +141,11 @@ Module judged(RandomProduct random, const char* groups) {
 }  // namespace
 
 TEST_CASE("integer-products: to the last bit, by groups or in f32, long sums in parts") {
+  const PassInfo pass = test::pass_of("tenon.integer-products");
   std::size_t in_groups = 0, in_reals = 0, in_parts = 0, convolutions = 0, left = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
-    const Module m = judged(RandomProduct(seed), seed % 3 ? "2" : "1");
+    const Module m = judged(pass, RandomProduct(seed), seed % 3 ? "2" : "1");
     const std::size_t parts = count(m, "matmul", DType::f32);
     in_groups += count(m, "packed_integer_matmul", DType::i32) > 0;
     in_reals += parts == 1;
@@ -170,11 +163,12 @@ TEST_CASE("integer-products: to the last bit, by groups or in f32, long sums in 
 }
 
 TEST_CASE("integer-products: products of dequantised bytes, in groups") {
+  const PassInfo pass = test::pass_of("tenon.integer-products");
   std::size_t in_groups = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);
-    in_groups +=
-        count(judged(RandomProduct(seed, true), "2"), "packed_integer_matmul", DType::i32) > 0;
+    in_groups += count(judged(pass, RandomProduct(seed, true), "2"), "packed_integer_matmul",
+                       DType::i32) > 0;
   }
   MESSAGE(in_groups << " of 400");
   CHECK(in_groups > 20);

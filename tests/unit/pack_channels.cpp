@@ -216,10 +216,7 @@ std::size_t count(const Module& m, std::string_view op) {
 }  // namespace
 
 TEST_CASE("pack-channels: random networks mean the same before and after") {
-  const Registration passes = test::registration_of("tenon-passes.so");
-  const auto pack =
-      std::ranges::find(passes.passes, std::string("tenon.pack-channels"), &PassInfo::id);
-  REQUIRE(pack != passes.passes.end());
+  const PassInfo pack = test::pass_of("tenon.pack-channels");
   std::size_t convolutions = 0, packed = 0, packs = 0, unpacks = 0, left = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);
@@ -232,7 +229,7 @@ TEST_CASE("pack-channels: random networks mean the same before and after") {
     convolutions += count(m, "conv2d");
     const OptionValues options{{.key = "block", .items = {seed % 2 ? "2" : "4"}},
                                {.key = "boundary", .items = {seed % 5 ? "0" : "20"}}};
-    const Status done = run_pass(m, *pack, options);
+    const Status done = run_pass(m, pack, options);
     REQUIRE(done);
     REQUIRE(verify(m));
     const auto after = evaluate(m, *m.main(), in);
@@ -255,10 +252,7 @@ TEST_CASE("pack-channels: random networks mean the same before and after") {
 }
 
 TEST_CASE("pack-channels: quantised networks mean the same, to the last bit, with integer sums") {
-  const Registration passes = test::registration_of("tenon-passes.so");
-  const auto pack =
-      std::ranges::find(passes.passes, std::string("tenon.pack-channels"), &PassInfo::id);
-  REQUIRE(pack != passes.passes.end());
+  const PassInfo pack = test::pass_of("tenon.pack-channels");
   std::size_t convolutions = 0, of_bytes = 0, packs = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
@@ -269,7 +263,7 @@ TEST_CASE("pack-channels: quantised networks mean the same, to the last bit, wit
     const auto before = evaluate(m, *m.main(), in);
     REQUIRE(before);
     convolutions += count(m, "conv2d");
-    REQUIRE(run_pass(m, *pack,
+    REQUIRE(run_pass(m, pack,
                      {{.key = "block", .items = {"4"}},
                       {.key = "boundary", .items = {seed % 3 ? "0" : "20"}},
                       {.key = "bytes", .items = {"true"}}}));

@@ -1,8 +1,6 @@
 // The pass fast-math with its option: which primitives it marks.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
 #include "tenon/pass.h"
 #include "tenon/text.h"
 #include "tests/support/registration.h"
@@ -25,9 +23,7 @@ class Context final : public PassContext {
 };
 
 Status run(std::vector<std::string> ops, std::int64_t* marked) {
-  static const Registration passes = test::registration_of("tenon-passes.so");
-  const auto pass = std::ranges::find(passes.passes, "tenon.fast-math", &PassInfo::id);
-  REQUIRE(pass != passes.passes.end());
+  static const PassInfo pass = test::pass_of("tenon.fast-math");
   auto m = parse_module(R"(tenon 1.0
 module "m"
 func @main(%0: f32[4]) -> ("y", "z") {
@@ -45,7 +41,7 @@ func @main(%0: f32[4]) -> ("y", "z") {
                         "test.tir", builtin_ops());
   REQUIRE(m);
   Context c(std::move(ops));
-  const Status s = pass->run(*m, c);
+  const Status s = pass.run(*m, c);
   *marked = c.marked;
   return s;
 }
